@@ -1,0 +1,81 @@
+package target
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// labUID is the target's user id: not 0, so that Chromium's own sandbox works, and without capabilities.
+const labUID = 1000
+
+// Command runs a sidecar's command in the lab's namespaces, in a user namespace of its own.
+type Command struct {
+	// Argv is the command and its first arguments, such as ["bin/sidecar"].
+	Argv []string
+	// Dir is its working directory and Env its whole environment.
+	Dir string
+	Env []string
+}
+
+// Start runs the command under a non-zero user id without capabilities.
+func (c *Command) Start(_ context.Context, o Options) (*Process, error) {
+	argv := append(append([]string{}, c.Argv...), o.args()...)
+	// The process outlives the call that starts it: Remove ends it, not a context.
+	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // see above
+	cmd.Dir = c.Dir
+	cmd.Env = append(append([]string{}, c.Env...), o.Env...)
+	cmd.Stdin = bytes.NewReader(o.Stdin)
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Setsid:      true,
+		Cloneflags:  syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: labUID, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: labUID, HostID: os.Getgid(), Size: 1}},
+	}
+	// What a descendant still holds open must not keep Wait from returning.
+	cmd.WaitDelay = time.Second
+	p := newProcess(&commandControl{cmd: cmd})
+	cmd.Stdout, cmd.Stderr = p.Stdout, p.Stderr
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", argv[0], err)
+	}
+	p.PID = cmd.Process.Pid
+	go func() {
+		// An error of Wait is the exit code, or that the output was cut off; both show elsewhere.
+		_ = cmd.Wait()
+		p.ended(exitOf(cmd.ProcessState))
+	}()
+	return p, nil
+}
+
+func exitOf(s *os.ProcessState) Exit {
+	if status, ok := s.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return Exit{Code: 128 + int(status.Signal()), Signal: status.Signal()}
+	}
+	return Exit{Code: s.ExitCode()}
+}
+
+type commandControl struct{ cmd *exec.Cmd }
+
+func (c *commandControl) signal(_ context.Context, s syscall.Signal) error {
+	return c.cmd.Process.Signal(s)
+}
+
+// remove kills the descendants too: a target that leaves a browser behind must not disturb the next spec.
+func (c *commandControl) remove(context.Context) error {
+	tree := Descendants(c.cmd.Process.Pid)
+	if err := c.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	for _, pid := range tree {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("killing process %d: %w", pid, err)
+		}
+	}
+	return nil
+}
