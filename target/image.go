@@ -67,6 +67,9 @@ func (i *Image) Handle(ctx context.Context, method string, params json.RawMessag
 		if err != nil {
 			return true, err
 		}
+		i.mu.Lock()
+		delete(i.containers, p.Number)
+		i.mu.Unlock()
 		return true, c.remove(ctx)
 	}
 	return false, nil
@@ -148,7 +151,9 @@ func (i *Image) follow(number int, c *imageContainer, attached client.HijackedRe
 		if r.StatusCode > 128 {
 			exit.Signal = syscall.Signal(r.StatusCode - 128)
 		}
-	case <-waited.Error:
+	case err := <-waited.Error:
+		// A removed container can't be asked any more; it was killed.
+		_ = err
 	}
 	// A shard that is gone needs no news.
 	_ = i.Notify(EventExit, ExitEvent{number, exit})
