@@ -1,0 +1,129 @@
+package egress
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	sites "github.com/browser-sidecar/conformance/fakes/app"
+	"github.com/browser-sidecar/conformance/fixtures/pages"
+	"github.com/browser-sidecar/conformance/lab"
+	"github.com/browser-sidecar/conformance/suites/attack"
+	"github.com/browser-sidecar/conformance/suites/engine"
+)
+
+const mebibyte = 1 << 20
+
+func public(l *lab.Lab) {
+	// "Public addresses work from a page's frames, scripts and fetches, on any port that Chromium itself allows, for plain
+	// HTTP, CONNECT and WebSocket."
+	It("lets pages reach public places by every way", engine.Clause("egress.public-works"), SpecTimeout(90*time.Second),
+		func(ctx SpecContext) {
+			s := attack.Sidecar(ctx, l)
+			places := map[string]string{
+				"address": l.PublicURL(1, "/any"),
+				"ipv6":    l.PublicURL(3, "/any"),
+				"name":    l.NameURL("www."+lab.PublicName, "/any"),
+				"port":    fmt.Sprintf("http://%s/any", lab.Authority(l.Public(1), lab.RebindPort)),
+				"https":   l.SecureURL("secure."+lab.PublicName, "/any"),
+			}
+			var targets []pages.Target
+			for tag, place := range places {
+				targets = append(targets, pages.Target{Tag: tag, URL: place})
+			}
+			attack.Page(ctx, l, s, targets)
+			for tag, place := range places {
+				for _, way := range pages.Ways() {
+					if way == pages.Preconnect {
+						continue // it asks for nothing
+					}
+					Expect(arrived(l, tag, way)).To(BeTrue(), "reaching %s by %s: the request arrives", place, way)
+				}
+			}
+			untouched(ctx, l, s, "opening a page that reaches public places")
+		})
+
+	// "A body of 50 MiB arrives whole …"
+	It("brings a body of 50 MiB whole", engine.Clause("egress.public-works"), SpecTimeout(90*time.Second), func(ctx SpecContext) {
+		s := attack.Sidecar(ctx, l)
+		const size, seed = 50 * mebibyte, 7
+		path := fmt.Sprintf("/bytes?n=%d&seed=%d", size, seed)
+		want := sites.BytesSHA256(size, seed)
+		p := proxy(ctx, s)
+		answer, err := p.Get(ctx, l.PublicURL(0, path))
+		Expect(err).NotTo(HaveOccurred(), "fetching 50 MiB by a plain request")
+		Expect(digest(answer.Body)).To(Equal(want), "the SHA-256 of %d bytes by a plain request", len(answer.Body))
+		_, answer, err = p.Connect(ctx, lab.Authority(l.Public(0), lab.SitePort), path)
+		Expect(err).NotTo(HaveOccurred(), "fetching 50 MiB through a tunnel")
+		Expect(digest(answer.Body)).To(Equal(want), "the SHA-256 of %d bytes through a tunnel", len(answer.Body))
+
+		session := attack.Connect(ctx, s)
+		Expect(session.Navigate(ctx, l.AppURL("/pages/index.html"))).To(Succeed(), "opening the app")
+		// crypto.subtle needs a secure context, which http on loopback is.
+		fetch := fmt.Sprintf(`() => { window.done = false; fetch(%q).then(r => r.arrayBuffer()).then(b => crypto.subtle.digest('SHA-256', b))
+			.then(d => { window.sha = [...new Uint8Array(d)].map(x => x.toString(16).padStart(2, '0')).join(''); window.done = true });
+			return true }`, l.PublicURL(0, path))
+		var started bool
+		Expect(session.Evaluate(ctx, fetch, &started)).To(Succeed(), "fetching 50 MiB in a page")
+		attack.Done(ctx, session, 40*time.Second)
+		var got string
+		Expect(session.Evaluate(ctx, "() => window.sha", &got)).To(Succeed())
+		Expect(got).To(Equal(want), "the SHA-256 of what the page fetched")
+	})
+
+	// "… and a streamed body arrives as it is sent."
+	It("brings a streamed body as it is sent", engine.Clause("egress.public-works"), func(ctx SpecContext) {
+		s := attack.Sidecar(ctx, l)
+		session := attack.Connect(ctx, s)
+		Expect(session.Navigate(ctx, l.AppURL("/pages/index.html"))).To(Succeed(), "opening the app")
+		const interval = 400
+		for _, base := range []string{l.PublicURL(0, ""), l.SecureURL("stream."+lab.PublicName, "")} {
+			read := fmt.Sprintf(`() => { window.done = false; window.times = []; fetch(%q).then(async r => {
+				const reader = r.body.getReader();
+				for (;;) { const {done, value} = await reader.read(); if (done) break; window.times.push(performance.now()) }
+				window.done = true }); return true }`, fmt.Sprintf("%s/stream?chunks=5&interval=%d", base, interval))
+			var started bool
+			Expect(session.Evaluate(ctx, read, &started)).To(Succeed(), "reading a stream in a page")
+			attack.Done(ctx, session, 10*time.Second)
+			var times []float64
+			Expect(session.Evaluate(ctx, "() => window.times", &times)).To(Succeed())
+			Expect(times).To(HaveLen(5), "the pieces in which a body of five arrived from %s, in ms: %v", base, times)
+			Expect(times[4]-times[0]).To(BeNumerically(">", 2*interval), "ms from the first piece to the last of 5, sent %d ms apart", interval)
+		}
+	})
+
+	// "… for plain HTTP, CONNECT and WebSocket."
+	It("carries a WebSocket both ways", engine.Clause("egress.public-works"), func(ctx SpecContext) {
+		s := attack.Sidecar(ctx, l)
+		session := attack.Connect(ctx, s)
+		Expect(session.Navigate(ctx, l.AppURL("/pages/index.html"))).To(Succeed(), "opening the app")
+		for _, base := range []string{l.PublicURL(0, "/ws"), l.SecureURL("socket."+lab.PublicName, "/ws")} {
+			socket := "ws" + strings.TrimPrefix(base, "http")
+			echo := fmt.Sprintf(`() => new Promise((resolve, reject) => { const s = new WebSocket(%q);
+				s.onopen = () => s.send('over and back'); s.onmessage = m => { resolve(m.data); s.close() };
+				s.onerror = () => reject(new Error('no socket')) })`, socket)
+			var got string
+			Expect(session.Evaluate(ctx, echo, &got)).To(Succeed(), "echoing through %s", socket)
+			Expect(got).To(Equal("over and back"), "what came back through %s", socket)
+		}
+	})
+}
+
+func arrived(l *lab.Lab, tag string, way pages.Way) bool {
+	for _, r := range l.Sites.Requests() {
+		if strings.Contains(r.Target, "way="+string(way)+"&tag="+tag) {
+			return true
+		}
+	}
+	return false
+}
+
+func digest(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,20 @@
+// Package egress proves where a page may connect, judged by canaries at the destinations.
+package egress
+
+import (
+	"github.com/onsi/ginkgo/v2"
+
+	"github.com/browser-sidecar/conformance/lab"
+)
+
+// Specs registers the section's specs.
+func Specs(l *lab.Lab) {
+	ginkgo.Describe("egress", func() {
+		addresses(l)
+		names(l)
+		rebinding(l)
+		redirects(l)
+		appExempt(l)
+		public(l)
+	})
+}

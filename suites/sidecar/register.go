@@ -1,0 +1,18 @@
+// Package sidecar registers the specs of the browser sidecar's contract, a package for each section.
+package sidecar
+
+import (
+	"github.com/browser-sidecar/conformance/lab"
+	"github.com/browser-sidecar/conformance/suites/sidecar/admission"
+	"github.com/browser-sidecar/conformance/suites/sidecar/cli"
+	"github.com/browser-sidecar/conformance/suites/sidecar/egress"
+	"github.com/browser-sidecar/conformance/suites/sidecar/http"
+)
+
+// Register adds every spec, to run in the given lab.
+func Register(l *lab.Lab) {
+	admission.Specs(l)
+	cli.Specs(l)
+	egress.Specs(l)
+	http.Specs(l)
+}
