@@ -193,7 +193,8 @@ func (t *Tap) Close() error {
 func (s *Sidecar) Strangers() []Attempt {
 	var strangers []Attempt
 	for _, a := range s.lab.Tap.To(s.Port) {
-		if !s.lab.own.has(a.From) {
+		// Public sites may have the same port.
+		if a.To.Addr().IsLoopback() && !s.lab.own.has(a.From) {
 			strangers = append(strangers, a)
 		}
 	}
@@ -220,3 +221,6 @@ func (s *sources) has(a netip.AddrPort) bool {
 	defer s.mu.Unlock()
 	return s.all[a]
 }
+
+// String is such as "127.0.0.1:40000 → 10.0.0.5:8000".
+func (a Attempt) String() string { return a.From.String() + " → " + a.To.String() }

@@ -118,6 +118,19 @@ func TestAPageCanReadTheCanary(t *testing.T) {
 	}
 }
 
+func TestAClientThatSendsMoreStillGetsTheAnswer(t *testing.T) {
+	c := start(t, Options{TCPPorts: []uint16{0}}, loopback4)
+	conn := dial(t, c.Listeners()[0])
+	body := strings.Repeat("b", 8<<20) // more than the kernel holds
+	if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nContent-Length: 8388608\r\n\r\n"+body); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(conn)
+	if err != nil || !strings.HasSuffix(string(answer), "canary "+c.Listeners()[0].Addr.String()) {
+		t.Errorf("got %q and %v, want the answer and an orderly end", answer, err)
+	}
+}
+
 func TestTLSHits(t *testing.T) {
 	c := start(t, Options{TLSPorts: []uint16{0}, TLS: &tls.Config{Certificates: []tls.Certificate{certificate(t)}}}, loopback4)
 	l := c.Listeners()[0]

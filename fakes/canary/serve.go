@@ -13,7 +13,7 @@ import (
 const (
 	// maxFirst is how many bytes of a connection are kept.
 	maxFirst = 1 << 10
-	// patience is how long the first bytes may take. A client that waits for the server to speak first gets nothing longer.
+	// patience is how long the first bytes may take; a client that stays silent is then let go.
 	patience = 2 * time.Second
 	// linger is how long a client may go on sending a body after its answer, so that it isn't reset before it has read it.
 	linger = 500 * time.Millisecond

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -33,8 +32,8 @@ const (
 )
 
 // Run runs the ordered clauses' specs and tells sink of each. It reports false when a spec failed. Ginkgo allows it once
-// in a process.
-func (s *Suite) Run(order Order, bench Bench, sink Sink) (ok bool, err error) {
+// in a process, and prints a report of its own on standard output.
+func (s *Suite) Run(order Order, bench Bench, sink Sink) bool {
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	t := &teller{sink: sink}
 	ginkgo.ReportBeforeEach(t.began)
@@ -54,8 +53,7 @@ func (s *Suite) Run(order Order, bench Bench, sink Sink) (ok bool, err error) {
 	suite.FailOnPending, suite.FailOnEmpty = true, true
 	suite.LabelFilter = filter(order.Clauses)
 	reporter.Succinct, reporter.NoColor, reporter.SilenceSkips = true, true, true
-	err = silently(func() { ok = ginkgo.RunSpecs(&t.result, s.contract.Name, suite, reporter) })
-	return ok, err
+	return ginkgo.RunSpecs(&t.result, s.contract.Name, suite, reporter)
 }
 
 // filter is Ginkgo's label query for some clauses.
@@ -65,19 +63,6 @@ func filter(clauses []string) string {
 		quoted[i] = regexp.QuoteMeta(c)
 	}
 	return "/^" + labelPrefix + "(" + strings.Join(quoted, "|") + ")$/"
-}
-
-// silently keeps Ginkgo's own console report away: the sink tells what a person needs.
-func silently(run func()) error {
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		return fmt.Errorf("opening %s: %w", os.DevNull, err)
-	}
-	stdout := os.Stdout
-	os.Stdout = null
-	defer func() { os.Stdout = stdout; _ = null.Close() }()
-	run()
-	return nil
 }
 
 // result is what Ginkgo tells of a failed run.

@@ -2,6 +2,9 @@ package egress
 
 import (
 	"fmt"
+	"html/template"
+	"io"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -14,76 +17,124 @@ import (
 	"github.com/browser-sidecar/conformance/suites/engine"
 )
 
-// hops are the paths of a site that lead on to another URL, with a name for each.
-func hops(to string) map[string]string {
+// codes are the statuses that redirect.
+func codes() []int { return []int{301, 302, 303, 307, 308} }
+
+// byStatus are the paths of a site that redirect to another URL by a status, once or ten times; a name for each.
+func byStatus(to string) map[string]string {
 	quoted := url.QueryEscape(to)
-	paths := map[string]string{
-		"chain":   "/redirect-chain?n=10&to=" + quoted,
-		"refresh": "/refresh?to=" + quoted,
-		"meta":    "/meta-refresh?to=" + quoted,
-		"script":  "/script-redirect?to=" + quoted,
-	}
-	for _, code := range []int{301, 302, 303, 307, 308} {
+	paths := map[string]string{"chain": "/redirect-chain?n=10&to=" + quoted}
+	for _, code := range codes() {
 		paths[fmt.Sprint(code)] = fmt.Sprintf("/redirect?code=%d&to=%s", code, quoted)
 	}
 	return paths
 }
 
-// inPages tells ways that follow a redirect by status only, from frames, which follow the others too.
-func waysOf(kind string) []pages.Way {
-	switch kind {
-	case "refresh", "meta", "script":
-		return []pages.Way{pages.Iframe}
+// byPage are those that lead there from a page that has loaded.
+func byPage(to string) map[string]string {
+	quoted := url.QueryEscape(to)
+	return map[string]string{
+		"refresh": "/refresh?to=" + quoted, "meta": "/meta-refresh?to=" + quoted, "script": "/script-redirect?to=" + quoted,
 	}
-	return []pages.Way{pages.Iframe, pages.FetchNoCORS, pages.Img, pages.Script, pages.Stylesheet, pages.Form, pages.EventSource, pages.Beacon}
+}
+
+// secret is a URL at a private address that a redirect leads to.
+func secret(l *lab.Lab, i int) string {
+	return "http://" + lab.Authority(privates()[i], lab.CanaryPort) + "/secret"
+}
+
+// frames serves a page with a frame for each URL; the frames stay, so that what a page in one does later still happens.
+func frames(l *lab.Lab, path string, urls []string) error {
+	page := template.Must(template.New("frames").Parse(`<!doctype html><title>frames</title>
+{{range .}}<iframe src="{{.}}" width="40" height="20"></iframe>
+{{end}}`))
+	return l.Sites.Handle(l.AppAddr().String(), path, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		if err := page.Execute(w, urls); err != nil {
+			_, _ = io.WriteString(w, err.Error())
+		}
+	}))
 }
 
 func redirects(l *lab.Lab) {
 	// "A redirect from the app or from a public host never leads to a private destination, whether it is made by a status
-	// 301, 302, 303, 307 or 308, a chain of ten, a Refresh header, a meta refresh or a script."
+	// 301, 302, 303, 307 or 308, a chain of ten …"
 	It("follows no redirect of a page's request to a private destination", engine.Clause("egress.redirect"),
 		SpecTimeout(2*time.Minute), func(ctx SpecContext) {
 			s := attack.Sidecar(ctx, l)
-			var targets []pages.Target
-			for _, private := range privates() {
-				secret := "http://" + lab.Authority(private, lab.CanaryPort) + "/secret"
-				for kind, path := range hops(secret) {
+			ways := []pages.Way{
+				pages.Iframe, pages.FetchNoCORS, pages.Img, pages.Script, pages.Stylesheet, pages.Form, pages.EventSource, pages.Beacon,
+			}
+			targets := []pages.Target{{Tag: "public", URL: l.PublicURL(1, byStatus(l.PublicURL(2, "/arrival"))["307"]), Ways: ways}}
+			for i, private := range privates() {
+				for kind, path := range byStatus(secret(l, i)) {
 					for from, base := range map[string]string{"app": l.AppURL(""), "public": l.PublicURL(1, "")} {
-						targets = append(targets, pages.Target{
-							Tag: from + "-" + kind + "-" + private.String(), URL: base + path, Ways: waysOf(kind),
-						})
+						targets = append(targets, pages.Target{Tag: from + "-" + kind + "-" + private.String(), URL: base + path, Ways: ways})
 					}
 				}
 			}
 			attack.Page(ctx, l, s, targets)
+			Eventually(ctx, func() int { return arrivals(l) }).WithTimeout(5*time.Second).Should(BeNumerically(">=", len(ways)-1),
+				"the control: the page's requests that are redirected to a public destination arrive there")
 			untouched(ctx, l, s, "opening a page whose requests are redirected to private destinations")
 		})
 
-	It("follows redirects to a public destination: the same page's control", engine.Clause("egress.redirect"),
-		SpecTimeout(time.Minute), func(ctx SpecContext) {
+	// "… a Refresh header, a meta refresh or a script."
+	It("follows no page of a frame to a private destination", engine.Clause("egress.redirect"), SpecTimeout(time.Minute),
+		func(ctx SpecContext) {
 			s := attack.Sidecar(ctx, l)
-			var targets []pages.Target
-			for kind, path := range hops(l.PublicURL(2, "/arrival?kind=KIND")) {
-				targets = append(targets, pages.Target{Tag: kind, URL: l.PublicURL(1, "") + path, Ways: []pages.Way{pages.Iframe}})
+			var urls []string
+			for i := range privates() {
+				for _, path := range byPage(secret(l, i)) {
+					urls = append(urls, l.AppURL(path), l.PublicURL(1, path))
+				}
 			}
-			attack.Page(ctx, l, s, targets)
-			Expect(l.Sites.RequestsTo(lab.Authority(l.Public(2), lab.SitePort), "/arrival")).
-				To(HaveLen(len(targets)), "arrivals by each kind of redirect at a public destination")
-			untouched(ctx, l, s, "opening a page whose requests are redirected to a public destination")
+			hops := len(urls)
+			// Last, so that the others have had their turn when these have arrived.
+			controls := byPage(l.PublicURL(2, "/arrival"))
+			for _, path := range controls {
+				urls = append(urls, l.PublicURL(1, path))
+			}
+			engine.Harness(frames(l, "/frames", urls))
+			session := attack.Connect(ctx, s)
+			Expect(session.Navigate(ctx, l.AppURL("/frames"))).To(Succeed(), "opening a page with the frames")
+			Eventually(ctx, func() int { return arrivals(l) }).WithTimeout(15*time.Second).Should(Equal(len(controls)),
+				"the control: frames that lead on to a public destination arrive there")
+			Expect(leading(l)).To(Equal(hops+len(controls)), "the frames' own pages, each of which was loaded")
+			untouched(ctx, l, s, "opening a page whose frames lead on to private destinations")
 		})
 
-	It("follows no redirect of a navigation to a private destination", engine.Clause("egress.redirect"), SpecTimeout(3*time.Minute),
+	It("follows no redirect of a navigation to a private destination", engine.Clause("egress.redirect"), SpecTimeout(2*time.Minute),
 		func(ctx SpecContext) {
 			s := attack.Sidecar(ctx, l)
 			session := attack.Connect(ctx, s)
-			for _, private := range privates() {
-				secret := "http://" + lab.Authority(private, lab.CanaryPort) + "/secret"
-				for kind, path := range hops(secret) {
+			for i, private := range privates() {
+				paths := byStatus(secret(l, i))
+				for kind, path := range byPage(secret(l, i)) {
+					paths[kind] = path
+				}
+				for kind, path := range paths {
 					_, err := session.Call(ctx, "browser_navigate", map[string]any{"url": l.AppURL(path)})
 					Expect(err).NotTo(HaveOccurred(), "navigating to a redirect of kind %s to %s", kind, private)
 				}
 				Expect(session.Navigate(ctx, l.AppURL("/pages/index.html"))).To(Succeed(), "the control: opening the app afterwards")
 			}
+			Expect(session.Navigate(ctx, l.AppURL("/redirect?code=302&to="+url.QueryEscape(l.AppURL("/pages/about.html"))))).
+				To(Succeed(), "the control: a redirect within the app")
 			untouched(ctx, l, s, "navigating to pages of the app that redirect to private destinations")
 		})
+}
+
+// arrivals counts the requests at the public destination of the controls.
+func arrivals(l *lab.Lab) int {
+	return len(l.Sites.RequestsTo(lab.Authority(l.Public(2), lab.SitePort), "/arrival"))
+}
+
+// leading counts the requests for pages that lead on.
+func leading(l *lab.Lab) int {
+	n := 0
+	for _, path := range []string{"/refresh", "/meta-refresh", "/script-redirect"} {
+		n += len(l.Sites.RequestsTo("", path))
+	}
+	return n
 }

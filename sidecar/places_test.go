@@ -1,0 +1,108 @@
+package sidecar
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+func TestPlacesArePrivateAndGo(t *testing.T) {
+	workdir := t.TempDir()
+	p, err := makePlaces(workdir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{p.root, p.profile, p.uploads, p.output} {
+		info, err := os.Stat(dir)
+		if err != nil || info.Mode() != os.ModeDir|0o700 || !strings.HasPrefix(dir, workdir) {
+			t.Errorf("%s: %v, %v", dir, info.Mode(), err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(p.output, "x"), []byte("x"), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.remove(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if left := names(t, workdir); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+func TestOnlyAKilledSidecarsDirectoryIsSwept(t *testing.T) {
+	workdir := t.TempDir()
+	log := slog.New(slog.DiscardHandler)
+	living, err := makePlaces(workdir, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed, err := makePlaces(workdir, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := killed.lock.Close(); err != nil { // as its death does
+		t.Fatal(err)
+	}
+	outside := filepath.Join(t.TempDir(), "kept")
+	for _, dir := range []string{filepath.Join(workdir, "someone's"), outside} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(outside, filepath.Join(workdir, prefix+"link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(workdir, prefix+"file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	next, err := makePlaces(workdir, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{filepath.Base(living.root): true, filepath.Base(next.root): true, "someone's": true, prefix + "link": true, prefix + "file": true}
+	for _, name := range names(t, workdir) {
+		if !want[name] {
+			t.Errorf("%s was left", name)
+		}
+		delete(want, name)
+	}
+	for name := range want {
+		t.Errorf("%s was removed", name)
+	}
+	if _, err := os.Stat(outside); err != nil {
+		t.Error(err)
+	}
+	for _, p := range []*places{living, next} {
+		if err := p.remove(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestWorkdirMustBeThere(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{file, file + "/sub", filepath.Join(t.TempDir(), "missing")} {
+		if _, err := makePlaces(dir, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "workdir must be") {
+			t.Errorf("%s: got %v", dir, err)
+		}
+	}
+}

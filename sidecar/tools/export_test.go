@@ -1,0 +1,4 @@
+package tools
+
+// Destination is exported for its table and its fuzz test.
+var Destination = destination
