@@ -36,7 +36,8 @@ func UseColor(f *os.File, getenv func(string) string) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// Console tells a person how a run goes, line by line: Begin, then Start and Done for each clause, then Finish. Its methods
+// Console tells a person how a run goes, line by line: Begin, then Start and Done for each clause (with Rest and Start again
+// in between, where the specs of several clauses take turns), then Finish. Its methods
 // may be used at once, by shards that run side by side.
 type Console struct {
 	o     ConsoleOptions
@@ -95,6 +96,13 @@ func (c *Console) Start(clauseID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running[clauseID] = &running{since: c.o.Now(), next: c.o.SlowAfter}
+}
+
+// Rest notes that a clause waits for its turn again: some of its specs have run, and others run before the next one.
+func (c *Console) Rest(clauseID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.running, clauseID)
 }
 
 // Done prints a clause's result, and for a broken one or an error of the suite the whole story.

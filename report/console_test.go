@@ -79,6 +79,9 @@ func TestConsoleMentionsSlowClauses(t *testing.T) {
 	console.Done(ran("a.b", report.Must, report.Pass))
 	clock.advance(time.Hour)
 	tick() // a.c only, once
+	console.Rest("a.c")
+	clock.advance(24 * time.Hour)
+	tick() // nothing runs
 	console.Close()
 	console.Close()
 

@@ -84,9 +84,7 @@ func (c *collector) take(method string, params json.RawMessage) error {
 		return err
 	case engine.EventBegan:
 		e, err := engine.Decode[engine.Began](params)
-		if len(c.specs[e.Clause]) == 0 {
-			c.console.Start(e.Clause)
-		}
+		c.console.Start(e.Clause)
 		return err
 	case engine.EventEvidence:
 		e, err := engine.Decode[engine.Evidence](params)
@@ -135,6 +133,7 @@ func (c *collector) ended(e engine.Ended) error {
 		}
 	}
 	c.specs[e.Clause] = append(c.specs[e.Clause], result)
+	c.console.Rest(e.Clause)
 	if len(c.specs[e.Clause]) == len(c.proved[e.Clause]) {
 		clause, _ := c.plan.contract.Clause(e.Clause)
 		c.console.Done(report.Combine(reportClause(clause), c.specs[e.Clause]))

@@ -15,7 +15,8 @@ import (
 // argv, given the lab's directory as "{dir}", must be a command that ends in lab.Init, such as this binary's own.
 // The directory is private to the lab: a file system that vanishes with it is mounted there.
 func Namespaces(ctx context.Context, argv func(dir string) []string, stderr io.Writer) (*Shard, error) {
-	dir, err := os.MkdirTemp("", "conformance-lab-")
+	// A short path whatever TMPDIR says: Chromium puts a socket there, whose path may have 107 bytes.
+	dir, err := os.MkdirTemp("/tmp", "conformance-lab-")
 	if err != nil {
 		return nil, fmt.Errorf("making the lab's directory: %w", err)
 	}

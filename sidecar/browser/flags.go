@@ -15,6 +15,9 @@ func flags(o Options, smallShm bool) []string {
 		// Nothing talks to the network by itself (contract: egress.quiet, egress.udp-none).
 		"--disable-background-networking",
 		"--disable-component-update",
+		"--component-updater=url-source=" + nowhere,
+		"--gaia-url=" + nowhere,
+		"--google-apis-url=" + nowhere,
 		"--disable-component-extensions-with-background-pages",
 		"--disable-default-apps",
 		"--disable-domain-reliability",
@@ -89,3 +92,7 @@ func disabledFeatures() []string {
 		"GlobalMediaControls", "AcceptCHFrame", "DestroyProfileOnBrowserClose", "PaintHolding",
 	}
 }
+
+// nowhere stands in for the services that Chromium would ask by itself. Port 1 is one of those that its network stack
+// refuses to connect to, so that nothing leaves, not even towards the proxy.
+const nowhere = "https://127.0.0.1:1"

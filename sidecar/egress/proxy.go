@@ -153,13 +153,5 @@ func (p *Proxy) connect(ctx context.Context, a authority) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := p.dialer.any(ctx, addrs, a.port)
-	if err != nil {
-		return nil, err
-	}
-	if ctx.Err() != nil { // the proxy was closed meanwhile
-		_ = conn.Close()
-		return nil, ctx.Err()
-	}
-	return conn, nil
+	return p.dialer.any(ctx, addrs, a.port)
 }

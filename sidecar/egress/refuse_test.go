@@ -219,13 +219,20 @@ func TestTheLogIsCompleteAfterClose(t *testing.T) {
 	}
 }
 
-func TestARefusedClientReadsItsAnswerThoughItSendsOn(t *testing.T) {
-	r := newRig(t, quick(), nil)
+func TestARefusedClientMaySendOnWhileItReadsItsAnswer(t *testing.T) {
+	l := quick()
+	l.linger = 5 * time.Second
+	r := newRig(t, l, nil)
 	c := r.connect(t)
-	c.send(t, "POST http://10.0.0.5/ HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n"+strings.Repeat("x", 200000))
+	c.send(t, "POST http://10.0.0.5/ HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n")
 	if resp, _ := c.response(t, "POST"); resp.StatusCode != http.StatusForbidden {
 		t.Errorf("got %d, want 403", resp.StatusCode)
 	}
+	c.ended(t)
+	for range 100 {
+		c.send(t, strings.Repeat("x", 1000))
+	}
+	_ = c.CloseWrite()
 }
 
 func TestASlowHeadIsNotWaitedFor(t *testing.T) {

@@ -194,6 +194,20 @@ func TestLookupFailsClosed(t *testing.T) {
 	}
 }
 
+func TestAnAnswersOtherRecordsCountForNothing(t *testing.T) {
+	for qtype, want := range map[uint16]string{dns.TypeA: "93.184.216.34", dns.TypeAAAA: "2606:2800::1"} {
+		question := dns.Question{Name: "X.test.", Qtype: qtype, Qclass: dns.ClassINET}
+		m := &dns.Msg{}
+		for _, text := range []string{"x.test. 0 IN A 93.184.216.34", "x.test. 0 IN AAAA 2606:2800::1", "y.test. 0 IN A 10.0.0.5", "x.test. 0 IN TXT 10.0.0.5"} {
+			m.Answer = append(m.Answer, record(text))
+		}
+		m.Extra = append(m.Extra, record("x.test. 0 IN A 10.0.0.5"), record("x.test. 0 IN AAAA fd00::1"))
+		if got, err := addresses(m, question); err != nil || !slices.Equal(got, addrs(want)) {
+			t.Errorf("got %v, %v; want %s", got, err, want)
+		}
+	}
+}
+
 func TestLookupTakesATruncatedAnswerByTCP(t *testing.T) {
 	server := serveDNS(t, func(w dns.ResponseWriter, network string, query *dns.Msg) {
 		m := reply(query, "x.test. 0 IN A 93.184.216.34")

@@ -198,8 +198,10 @@ func TestALookupThatEndsAfterCloseConnectsNowhere(t *testing.T) {
 }
 
 func TestTheNextAddressIsTried(t *testing.T) {
+	l := quick()
+	l.connect.timeout, l.connect.total = time.Minute, time.Minute // a silent one isn't waited for
 	for _, first := range []string{refuses, silent, strays} {
-		r := newRig(t, quick(), nil)
+		r := newRig(t, l, nil)
 		r.network.route("strays to", serveConns(t, echo))
 		r.network.route(pubAddr+":443", first)
 		r.network.route(pubAddr2+":443", serveConns(t, echo))

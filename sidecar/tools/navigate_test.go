@@ -185,12 +185,8 @@ func TestFramesOfOtherSitesStayUsable(t *testing.T) {
 	}
 }
 
-func TestOpenAppAndDefinitions(t *testing.T) {
+func TestDefinitions(t *testing.T) {
 	b := setUp(t, escapes())
-	if err := b.set.OpenApp(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	wants(t, b.must("browser_snapshot", arg{}), "- Page Title: App")
 	var set mcp.Tools = b.set
 	names := ""
 	for _, d := range set.Definitions() {

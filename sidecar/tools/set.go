@@ -2,13 +2,10 @@ package tools
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
 	"sync/atomic"
-	"time"
 
 	"github.com/browser-sidecar/conformance/sidecar/browser"
 	"github.com/browser-sidecar/conformance/sidecar/mcp"
@@ -44,24 +41,6 @@ func New(o Options) *Set {
 		o.Browser.Restrict(o.App)
 	}
 	return s
-}
-
-// openLimit bounds the first navigation.
-const openLimit = 30 * time.Second
-
-// OpenApp opens the app in the first tab and returns once its document is there. The caller logs a failure: agents
-// meet it again at their own navigation.
-func (s *Set) OpenApp(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, openLimit)
-	defer cancel()
-	pages := s.browser.Pages()
-	if len(pages) == 0 {
-		return errors.New("opening the app: no tab is open")
-	}
-	if _, err := pages[0].Navigate(ctx, s.origin()+"/"); err != nil {
-		return fmt.Errorf("opening the app: %w", err)
-	}
-	return nil
 }
 
 func (s *Set) origin() string { return browser.Origin(s.app.String()) }

@@ -39,7 +39,7 @@ func byPage(to string) map[string]string {
 }
 
 // secret is a URL at a private address that a redirect leads to.
-func secret(l *lab.Lab, i int) string {
+func secret(i int) string {
 	return "http://" + lab.Authority(privates()[i], lab.CanaryPort) + "/secret"
 }
 
@@ -67,7 +67,7 @@ func redirects(l *lab.Lab) {
 			}
 			targets := []pages.Target{{Tag: "public", URL: l.PublicURL(1, byStatus(l.PublicURL(2, "/arrival"))["307"]), Ways: ways}}
 			for i, private := range privates() {
-				for kind, path := range byStatus(secret(l, i)) {
+				for kind, path := range byStatus(secret(i)) {
 					for from, base := range map[string]string{"app": l.AppURL(""), "public": l.PublicURL(1, "")} {
 						targets = append(targets, pages.Target{Tag: from + "-" + kind + "-" + private.String(), URL: base + path, Ways: ways})
 					}
@@ -85,7 +85,7 @@ func redirects(l *lab.Lab) {
 			s := attack.Sidecar(ctx, l)
 			var urls []string
 			for i := range privates() {
-				for _, path := range byPage(secret(l, i)) {
+				for _, path := range byPage(secret(i)) {
 					urls = append(urls, l.AppURL(path), l.PublicURL(1, path))
 				}
 			}
@@ -109,8 +109,8 @@ func redirects(l *lab.Lab) {
 			s := attack.Sidecar(ctx, l)
 			session := attack.Connect(ctx, s)
 			for i, private := range privates() {
-				paths := byStatus(secret(l, i))
-				for kind, path := range byPage(secret(l, i)) {
+				paths := byStatus(secret(i))
+				for kind, path := range byPage(secret(i)) {
 					paths[kind] = path
 				}
 				for kind, path := range paths {
