@@ -67,7 +67,7 @@ func Start(ctx context.Context, o Options) (*Browser, error) {
 	if o.Headed && os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
 		return nil, errors.New("headed mode needs a display, and neither DISPLAY nor WAYLAND_DISPLAY is set")
 	}
-	p, err := spawn(o.Executable, flags(o, smallSharedMemory()), environment(os.Environ()))
+	p, err := spawn(o.Executable, flags(o, smallSharedMemory()), environment(os.Environ(), o.Profile))
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,25 @@ import (
 	"github.com/browser-sidecar/conformance/sidecar/browser"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain gives the tests a temporary directory of their own, in which nothing may be left: no profile, and none of
+// Chromium's own temporary directories.
+func TestMain(m *testing.M) {
+	temp, err := os.MkdirTemp("", "b")
+	if err == nil {
+		err = os.Setenv("TMPDIR", temp)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if err := os.Remove(temp); err != nil {
+			fmt.Fprintln(os.Stderr, "the tests left something behind:", err)
+			code = 1
+		}
+		os.Exit(code)
+	}))
+}
 
 // needChromium skips where there is no Chromium, and fails instead in CI.
 func needChromium(t *testing.T) {

@@ -2,12 +2,24 @@ package browser
 
 import "strings"
 
+// maxTemp leaves room for the socket that Chromium puts into a directory of its own there: its whole path may have 107
+// bytes.
+const maxTemp = 60
+
 // environment keeps what Chromium needs of the sidecar's environment and nothing else, so that no secret and no
-// proxy setting of the machine reaches it. HOME stays: Chromium's trust store is in $HOME/.pki/nssdb.
-func environment(all []string) []string {
+// proxy setting of the machine reaches it. HOME stays: Chromium's trust store is in $HOME/.pki/nssdb. Its temporary
+// files go into the profile, which goes when the sidecar does, where that path is short enough.
+func environment(all []string, profile string) []string {
 	kept := []string{}
+	own := len(profile) <= maxTemp
+	if own {
+		kept = append(kept, "TMPDIR="+profile)
+	}
 	for _, entry := range all {
 		name, _, _ := strings.Cut(entry, "=")
+		if name == "TMPDIR" && own {
+			continue
+		}
 		switch name {
 		case "HOME", "PATH", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "LD_LIBRARY_PATH",
 			"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME",

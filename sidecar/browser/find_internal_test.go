@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -46,9 +47,15 @@ func TestFindOrder(t *testing.T) {
 }
 
 func TestEnvironmentKeepsOnlyWhatIsNamed(t *testing.T) {
-	got := environment([]string{"HOME=/h", "TOKEN=x", "https_proxy=y", "LC_ALL=C", "PATH=/bin", "AWS_SECRET=z", "HOMEX=1"})
-	if want := []string{"HOME=/h", "LC_ALL=C", "PATH=/bin"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
+	all := []string{"HOME=/h", "TOKEN=x", "https_proxy=y", "LC_ALL=C", "PATH=/bin", "AWS_SECRET=z", "HOMEX=1", "TMPDIR=/t"}
+	long := "/" + strings.Repeat("p", maxTemp)
+	for profile, want := range map[string][]string{
+		"/profile": {"TMPDIR=/profile", "HOME=/h", "LC_ALL=C", "PATH=/bin"},
+		long:       {"HOME=/h", "LC_ALL=C", "PATH=/bin", "TMPDIR=/t"},
+	} {
+		if got := environment(all, profile); !slices.Equal(got, want) {
+			t.Errorf("profile %.10s: got %q, want %q", profile, got, want)
+		}
 	}
 }
 

@@ -176,7 +176,8 @@ func TestChromiumDiesWithItsParent(t *testing.T) {
 		return
 	}
 	parent := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChromiumDiesWithItsParent$")
-	parent.Env = append(os.Environ(), "BE_A_PARENT="+profile)
+	// It is killed before it can put its temporary directories away: they are below this test's own.
+	parent.Env = append(os.Environ(), "BE_A_PARENT="+profile, "TMPDIR="+profile)
 	out, err := parent.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
