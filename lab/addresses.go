@@ -28,6 +28,7 @@ const (
 	Special      Class = "special"
 	Platform     Class = "platform"
 	Public       Class = "public"
+	Neighbour    Class = "neighbour"
 )
 
 // Address is one row of the address table.
@@ -48,6 +49,14 @@ func publicAddrs() []netip.Addr {
 	return []netip.Addr{
 		netip.MustParseAddr("93.184.216.34"), netip.MustParseAddr("93.184.216.35"), netip.MustParseAddr("93.184.216.36"),
 		netip.MustParseAddr("2606:2800:220:1:248:1893:25c8:1946"),
+	}
+}
+
+// neighbours lie just outside the private networks: a site listens on each too, at SitePort.
+func neighbours() []netip.Addr {
+	return []netip.Addr{
+		netip.MustParseAddr("9.255.255.254"), netip.MustParseAddr("11.0.0.1"), netip.MustParseAddr("172.15.255.254"),
+		netip.MustParseAddr("172.32.0.1"), netip.MustParseAddr("192.167.255.254"), netip.MustParseAddr("192.169.0.1"),
 	}
 }
 
@@ -93,6 +102,9 @@ func Table() []Address {
 	}
 	for _, a := range publicAddrs() {
 		table = append(table, Address{a, Public, Reachable})
+	}
+	for _, a := range neighbours() {
+		table = append(table, Address{a, Neighbour, Reachable})
 	}
 	return table
 }

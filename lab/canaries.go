@@ -25,7 +25,7 @@ func StartCanaries(ctx context.Context, config *tls.Config) (*Canaries, error) {
 	}
 	c := &Canaries{}
 	if err := c.start(ctx, []netip.Addr{appAddr().Addr()}, options); err != nil {
-		return nil, err
+		return nil, errors.Join(err, c.Close())
 	}
 	// The app's port is guarded everywhere but at the app's own address.
 	options.TCPPorts = append(options.TCPPorts, appAddr().Port())
@@ -48,12 +48,12 @@ func (c *Canaries) start(ctx context.Context, addrs []netip.Addr, o canary.Optio
 	return nil
 }
 
-// guarded are the addresses of the table that a canary listens at, without the app's own.
+// guarded are the addresses of the table that a canary listens at: all but the app's own and those that a page may reach.
 func guarded() []netip.Addr {
 	var addrs []netip.Addr
 	for _, a := range Table() {
 		switch {
-		case a.Class == Public || a.Addr == appAddr().Addr():
+		case a.Class == Public || a.Class == Neighbour || a.Addr == appAddr().Addr():
 		case a.Kind == Reachable:
 			addrs = append(addrs, a.Addr)
 		case a.Kind == RawWithZone:

@@ -44,12 +44,13 @@ func (l *Lab) Evidence(ctx context.Context) map[string][]byte {
 
 // screenshot asks the shared sidecar for one; it gives nothing where that doesn't work, since evidence must not fail.
 func (l *Lab) screenshot(ctx context.Context) []byte {
-	if l.shared == nil {
+	shared := l.current()
+	if shared == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, screenshotWithin)
 	defer cancel()
-	session, err := l.shared.Connect(ctx)
+	session, err := shared.Connect(ctx)
 	if err != nil {
 		return nil
 	}

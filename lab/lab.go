@@ -110,6 +110,9 @@ func siteListeners() []app.Listen {
 			app.Listen{Addr: netip.AddrPortFrom(a, SitePort)}, app.Listen{Addr: netip.AddrPortFrom(a, RebindPort)},
 			app.Listen{Addr: netip.AddrPortFrom(a, TLSPort), TLS: true})
 	}
+	for _, a := range neighbours() {
+		listeners = append(listeners, app.Listen{Addr: netip.AddrPortFrom(a, SitePort)})
+	}
 	return listeners
 }
 
@@ -119,6 +122,7 @@ func (l *Lab) Begin() error {
 	l.Sites.Reset()
 	l.Canaries.Reset()
 	l.Tap.Reset()
+	l.own.age()
 	l.Transcript.Reset()
 	for _, name := range []string{PublicName, "*." + PublicName} {
 		if err := l.DNS.Set(name, dns.Answer(publicAddrs()...)); err != nil {
@@ -130,7 +134,7 @@ func (l *Lab) Begin() error {
 
 // Sidecar is the one that specs share which change nothing in it, started at its first use and again when it has ended.
 func (l *Lab) Sidecar(ctx context.Context) (*Sidecar, error) {
-	if s := l.shared; s != nil {
+	if s := l.current(); s != nil {
 		select {
 		case <-s.Process.Exited():
 		default:
@@ -145,24 +149,33 @@ func (l *Lab) Sidecar(ctx context.Context) (*Sidecar, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.mu.Lock()
 	l.shared = s
+	l.mu.Unlock()
 	return s, nil
+}
+
+// current is the shared sidecar, or nil. A spec that ran into its time limit may still ask for it while the next one runs.
+func (l *Lab) current() *Sidecar {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.shared
 }
 
 // Finish removes the sidecars of the spec's own, and the shared one after a failure: what broke it must not break the
 // next spec's verdict.
 func (l *Lab) Finish(ctx context.Context, failed bool) error {
 	l.mu.Lock()
-	processes := slices.Clone(l.processes)
+	if failed {
+		l.shared = nil
+	}
+	shared, processes := l.shared, slices.Clone(l.processes)
 	l.mu.Unlock()
 	var errs []error
 	for _, p := range processes {
-		if l.shared == nil || p != l.shared.Process || failed {
+		if shared == nil || p != shared.Process {
 			errs = append(errs, l.remove(ctx, p))
 		}
-	}
-	if failed {
-		l.shared = nil
 	}
 	return errors.Join(errs...)
 }
@@ -176,6 +189,8 @@ func (l *Lab) remove(ctx context.Context, p *target.Process) error {
 	if !known {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, stopWithin)
+	defer cancel()
 	return p.Remove(ctx)
 }
 

@@ -1,9 +1,14 @@
 package lab
 
 import (
+	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -121,6 +126,69 @@ func TestTranscriptCutsLongEntries(t *testing.T) {
 	transcript.Reset()
 	if len(transcript.Bytes()) != 0 {
 		t.Error("a reset transcript is empty")
+	}
+}
+
+func TestConnectionEndsWithAContextThatHasNoDeadline(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	l := &Lab{Transcript: &Transcript{}}
+	c, err := l.dial(ctx, silent.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	// As Ginkgo does at a spec's time limit.
+	cancel()
+	var timeout net.Error
+	if _, err := c.Receive("GET"); !errors.As(err, &timeout) || !timeout.Timeout() {
+		t.Errorf("want a timeout, got %v", err)
+	}
+	if local := netip.MustParseAddrPort(c.LocalAddr().String()); !l.own.has(local) {
+		t.Errorf("%s is the suite's own", local)
+	}
+}
+
+func TestOwnSourcesAreForgottenAfterTheNextSpec(t *testing.T) {
+	var s sources
+	a := netip.MustParseAddrPort("127.0.0.1:40000")
+	s.add(a)
+	for spec, want := range []bool{true, true, false} {
+		if got := s.has(a); got != want {
+			t.Errorf("%d specs later: want %t, got %t", spec, want, got)
+		}
+		s.age()
+	}
+}
+
+func TestRunningIsNotFooledByAName(t *testing.T) {
+	if !Running(os.Getpid()) {
+		t.Error("this process runs")
+	}
+	cmd := exec.CommandContext(t.Context(), "true")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// Nobody asks for its exit code meanwhile.
+	if err := waitFor(t.Context(), func() bool { return !Running(cmd.Process.Pid) }); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait()
+	named := filepath.Join(t.TempDir(), "a) Z b")
+	if err := os.Symlink("/bin/sleep", named); err != nil {
+		t.Fatal(err)
+	}
+	sleeper := exec.CommandContext(t.Context(), named, "600")
+	if err := sleeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sleeper.Process.Kill(); _ = sleeper.Wait() }()
+	if !Running(sleeper.Process.Pid) {
+		t.Error("its name says that it is a zombie, its state doesn't")
 	}
 }
 

@@ -114,6 +114,7 @@ type Conn struct {
 	net.Conn
 	transcript *Transcript
 	reader     *bufio.Reader
+	unhook     func() bool
 }
 
 // Dial opens a connection to the sidecar's HTTP port. It ends with ctx.
@@ -130,12 +131,15 @@ func (l *Lab) dial(ctx context.Context, addr string) (*Conn, error) {
 	if local, err := netip.ParseAddrPort(conn.LocalAddr().String()); err == nil {
 		l.own.add(local)
 	}
-	if deadline, ok := ctx.Deadline(); ok {
-		if err := conn.SetDeadline(deadline); err != nil {
-			return nil, fmt.Errorf("setting a deadline: %w", err)
-		}
-	}
-	return &Conn{Conn: conn, transcript: l.Transcript, reader: bufio.NewReader(conn)}, nil
+	// A deadline would not do: Ginkgo cancels a spec's context at its time limit without having announced one.
+	unhook := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	return &Conn{Conn: conn, transcript: l.Transcript, reader: bufio.NewReader(conn), unhook: unhook}, nil
+}
+
+// Close ends the connection.
+func (c *Conn) Close() error {
+	c.unhook()
+	return c.Conn.Close()
 }
 
 // Send writes raw bytes.
@@ -179,6 +183,16 @@ func (c *Conn) Receive(method string) (*Response, error) {
 		return nil, fmt.Errorf("reading the answer's body: %w", err)
 	}
 	return &Response{Status: answer.StatusCode, Header: answer.Header, Body: body, Closed: answer.Close}, nil
+}
+
+// Closed reads and forgets what comes, and reports whether the peer closes within the given time.
+func (c *Conn) Closed(within time.Duration) (bool, error) {
+	if err := c.SetReadDeadline(time.Now().Add(within)); err != nil {
+		return false, fmt.Errorf("setting a deadline: %w", err)
+	}
+	_, err := io.Copy(io.Discard, c.reader)
+	var timeout net.Error
+	return !errors.As(err, &timeout) || !timeout.Timeout(), nil
 }
 
 // Silent reports whether nothing more comes within the given time; a close counts as silence.

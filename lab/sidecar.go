@@ -173,11 +173,15 @@ func (s *Sidecar) Healthy(ctx context.Context) error {
 	return nil
 }
 
-// Entries lists what is in its workdir.
+// Entries lists what is in its workdir, hidden files included.
 func (s *Sidecar) Entries() ([]string, error) {
-	entries, err := filepath.Glob(filepath.Join(s.Dir, "*"))
+	entries, err := os.ReadDir(s.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("listing the workdir: %w", err)
 	}
-	return entries, nil
+	paths := make([]string, 0, len(entries))
+	for _, e := range entries {
+		paths = append(paths, filepath.Join(s.Dir, e.Name()))
+	}
+	return paths, nil
 }

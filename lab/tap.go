@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -189,8 +190,37 @@ func (t *Tap) Close() error {
 	return nil
 }
 
-// Strangers lists the attempts at the sidecar's own HTTP port that the suite didn't make.
-func (s *Sidecar) Strangers() []Attempt {
+// tapWithin is how long a packet may take from lo into the tap.
+const tapWithin = 5 * time.Second
+
+// settle opens a connection of the suite's own to the sidecar's HTTP port and waits until the tap has seen it, and with it
+// every earlier one. A tap that sees nothing is an error.
+func (s *Sidecar) settle(ctx context.Context) error {
+	conn, err := s.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(ctx, tapWithin)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	local := conn.LocalAddr().String()
+	for !slices.ContainsFunc(s.lab.Tap.To(s.Port), func(a Attempt) bool { return a.From.String() == local }) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for the tap to see a connection from %s: %w", local, ctx.Err())
+		}
+	}
+	return nil
+}
+
+// Strangers lists the attempts at the sidecar's own HTTP port that the suite didn't make. The sidecar must be alive.
+func (s *Sidecar) Strangers(ctx context.Context) ([]Attempt, error) {
+	if err := s.settle(ctx); err != nil {
+		return nil, err
+	}
 	var strangers []Attempt
 	for _, a := range s.lab.Tap.To(s.Port) {
 		// Public sites may have the same port.
@@ -198,28 +228,36 @@ func (s *Sidecar) Strangers() []Attempt {
 			strangers = append(strangers, a)
 		}
 	}
-	return strangers
+	return strangers, nil
 }
 
-// sources remembers the local ends of the suite's own connections.
+// sources remembers the local ends of the suite's own connections, of this spec and the one before: a port of long ago may
+// be a stranger's by now.
 type sources struct {
-	mu  sync.Mutex
-	all map[netip.AddrPort]bool
+	mu           sync.Mutex
+	now, earlier map[netip.AddrPort]bool
 }
 
 func (s *sources) add(a netip.AddrPort) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.all == nil {
-		s.all = make(map[netip.AddrPort]bool)
+	if s.now == nil {
+		s.now = make(map[netip.AddrPort]bool)
 	}
-	s.all[a] = true
+	s.now[a] = true
 }
 
 func (s *sources) has(a netip.AddrPort) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.all[a]
+	return s.now[a] || s.earlier[a]
+}
+
+// age begins a spec.
+func (s *sources) age() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now, s.earlier = nil, s.now
 }
 
 // String is such as "127.0.0.1:40000 → 10.0.0.5:8000".

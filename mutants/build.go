@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 )
 
 // Build builds the reference of the checkout at root with the mutant's change into the file out.
@@ -30,6 +31,9 @@ func (m *Mutant) Build(ctx context.Context, root, out string) (err error) {
 		return fmt.Errorf("writing the overlay: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-overlay", file, "-o", out, "./cmd/sidecar")
+	// An interrupt lets go take its own temporary files away; a kill would leave them, and its compilers.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {

@@ -39,12 +39,15 @@ func (c *Command) Start(_ context.Context, o Options) (*Process, error) {
 	}
 	// What a descendant still holds open must not keep Wait from returning.
 	cmd.WaitDelay = time.Second
-	p := newProcess(&commandControl{cmd: cmd})
+	control := &commandControl{cmd: cmd}
+	p := newProcess(control)
 	cmd.Stdout, cmd.Stderr = p.Stdout, p.Stderr
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", argv[0], err)
 	}
 	p.PID = cmd.Process.Pid
+	// Before Wait, while even one that has ended is still there as a zombie.
+	control.namespace = userNamespace(p.PID)
 	go func() {
 		// An error of Wait is the exit code, or that the output was cut off; both show elsewhere.
 		_ = cmd.Wait()
@@ -60,21 +63,35 @@ func exitOf(s *os.ProcessState) Exit {
 	return Exit{Code: s.ExitCode()}
 }
 
-type commandControl struct{ cmd *exec.Cmd }
+type commandControl struct {
+	cmd *exec.Cmd
+	// namespace is the user namespace that the command has to itself.
+	namespace string
+}
 
 func (c *commandControl) signal(_ context.Context, s syscall.Signal) error {
 	return c.cmd.Process.Signal(s)
 }
 
-// remove kills the descendants too: a target that leaves a browser behind must not disturb the next spec.
-func (c *commandControl) remove(context.Context) error {
-	tree := Descendants(c.cmd.Process.Pid)
+// remove kills the descendants too, and those whose parents are gone: a target that leaves a browser behind must not
+// disturb the next spec.
+func (c *commandControl) remove(ctx context.Context) error {
+	pid := c.cmd.Process.Pid
+	left := append(Descendants(pid), members(c.namespace)...)
 	if err := c.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	for _, pid := range tree {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return fmt.Errorf("killing process %d: %w", pid, err)
+	// Whoever is killed may have started another one just before.
+	for ; len(left) > 0; left = members(c.namespace) {
+		for _, pid := range left {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+				return fmt.Errorf("killing process %d: %w", pid, err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("killing processes %v: %w", left, ctx.Err())
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
 	return nil

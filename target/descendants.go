@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -30,6 +31,35 @@ func Descendants(pid int) []int {
 		queue = append(queue, children[queue[0]]...)
 	}
 	return below
+}
+
+// userNamespace identifies a process's user namespace, also a zombie's; "" where it is gone or may not be looked at.
+func userNamespace(pid int) string {
+	link, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/user", pid))
+	if err != nil {
+		return ""
+	}
+	return link
+}
+
+// members lists the processes that run in a user namespace, without those in namespaces below it.
+func members(namespace string) []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil || namespace == "" {
+		return nil
+	}
+	var pids []int
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || userNamespace(pid) != namespace {
+			continue
+		}
+		// A zombie has no program any more.
+		if _, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // parseStat reads the id and the parent's id; the name between them is in brackets and may hold anything.

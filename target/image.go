@@ -3,10 +3,13 @@ package target
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
+	"maps"
+	"strconv"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/api/types/container"
@@ -14,9 +17,11 @@ import (
 	"github.com/testcontainers/testcontainers-go"
 )
 
-// Image starts containers of a sidecar's image on the host, each inside a lab container's network and process
-// namespaces and with its shared directory. Its Handle answers the calls of a Remote.
-type Image struct {
+// containerStart is how long the container engine may take to start one container.
+const containerStart = 30 * time.Second
+
+// ImageOptions say what an Image starts.
+type ImageOptions struct {
 	// Name is the image's reference.
 	Name string
 	// Lab is the id of the lab's container.
@@ -25,17 +30,30 @@ type Image struct {
 	SecurityOptions []string
 	// Labels mark what is to be removed when the runner is gone.
 	Labels map[string]string
-	// Notify sends an event to the shard.
-	Notify func(method string, params any) error
+}
+
+// Image starts containers of a sidecar's image on the host, each inside a lab container's network and process
+// namespaces and with its shared directory. Its Handle answers the calls of a Remote.
+type Image struct {
+	docker  client.APIClient
+	options ImageOptions
+	notify  func(method string, params any) error
+
+	// open ends with Close, and with it every stream that a container left behind.
+	open  context.Context
+	close context.CancelFunc
 
 	mu         sync.Mutex
-	containers map[int]*imageContainer
+	closed     bool
+	containers map[int]string // ids
 	streams    sync.WaitGroup
 }
 
-type imageContainer struct {
-	testcontainers.Container
-	docker client.APIClient
+// NewImage returns an Image that sends its events to the shard by notify.
+func NewImage(docker client.APIClient, o ImageOptions, notify func(method string, params any) error) *Image {
+	i := &Image{docker: docker, options: o, notify: notify, containers: make(map[int]string)}
+	i.open, i.close = context.WithCancel(context.Background())
+	return i
 }
 
 // Handle answers a call of the shard; handled is false for one that isn't about a target.
@@ -52,99 +70,109 @@ func (i *Image) Handle(ctx context.Context, method string, params json.RawMessag
 		if err := json.Unmarshal(params, &p); err != nil {
 			return true, fmt.Errorf("reading a call for a signal: %w", err)
 		}
-		c, err := i.container(p.Number)
+		id, err := i.container(p.Number)
 		if err != nil {
 			return true, err
 		}
-		_, err = c.docker.ContainerKill(ctx, c.GetContainerID(), client.ContainerKillOptions{Signal: fmt.Sprint(int(p.Signal))})
+		_, err = i.docker.ContainerKill(ctx, id, client.ContainerKillOptions{Signal: strconv.Itoa(int(p.Signal))})
 		return true, err
 	case MethodRemove:
 		var p RemoveParams
 		if err := json.Unmarshal(params, &p); err != nil {
 			return true, fmt.Errorf("reading a call for a removal: %w", err)
 		}
-		c, err := i.container(p.Number)
+		id, err := i.container(p.Number)
 		if err != nil {
 			return true, err
 		}
-		i.mu.Lock()
-		delete(i.containers, p.Number)
-		i.mu.Unlock()
-		return true, c.remove(ctx)
+		return true, i.remove(ctx, p.Number, id)
 	}
 	return false, nil
 }
 
-func (i *Image) container(number int) (*imageContainer, error) {
+func (i *Image) container(number int) (string, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	c, ok := i.containers[number]
+	id, ok := i.containers[number]
 	if !ok {
-		return nil, fmt.Errorf("there is no target %d", number)
+		return "", fmt.Errorf("there is no target %d", number)
 	}
-	return c, nil
+	return id, nil
 }
 
 func (i *Image) start(ctx context.Context, p StartParams) error {
-	shared := container.NetworkMode("container:" + i.Lab)
-	ctr, err := testcontainers.GenericContainer(ctx, testcontainers.GenericContainerRequest{
-		ContainerRequest: testcontainers.ContainerRequest{
-			Image:  i.Name,
-			Cmd:    p.Options.Args,
-			Labels: i.Labels,
-			ConfigModifier: func(c *container.Config) {
-				c.OpenStdin, c.StdinOnce = true, true
-				c.AttachStdin, c.AttachStdout, c.AttachStderr = true, true, true
-				c.Env = append(c.Env, p.Options.Env...)
-			},
-			HostConfigModifier: func(h *container.HostConfig) {
-				h.NetworkMode = shared
-				h.PidMode = container.PidMode(shared)
-				h.VolumesFrom = []string{i.Lab}
-				h.SecurityOpt = i.SecurityOptions
-			},
-		},
-	})
+	// A shard that hangs up meanwhile must not leave a container that nobody knows.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), containerStart)
+	defer cancel()
+	ctr, err := CreateContainer(ctx, i.docker, i.request(p.Options))
 	if err != nil {
 		return fmt.Errorf("creating the container: %w", err)
 	}
-	docker, err := testcontainers.NewDockerClientWithOpts(ctx)
-	if err != nil {
-		return fmt.Errorf("reaching the Docker engine: %w", err)
-	}
-	c := &imageContainer{Container: ctr, docker: docker}
+	id := ctr.GetContainerID()
 	// Attached before the start, so that no line is missed.
-	attached, err := docker.ContainerAttach(ctx, ctr.GetContainerID(),
+	attached, err := i.docker.ContainerAttach(ctx, id,
 		client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
-		return fmt.Errorf("attaching to the container: %w", err)
+		return errors.Join(fmt.Errorf("attaching to the container: %w", err), RemoveContainer(ctx, i.docker, id))
 	}
-	i.mu.Lock()
-	if i.containers == nil {
-		i.containers = make(map[int]*imageContainer)
-	}
-	i.containers[p.Number] = c
-	i.mu.Unlock()
 	if err := ctr.Start(ctx); err != nil {
 		attached.Close()
-		return fmt.Errorf("starting the container: %w", err)
+		return errors.Join(fmt.Errorf("starting the container: %w", err), RemoveContainer(ctx, i.docker, id))
 	}
-	i.streams.Go(func() {
-		_, _ = attached.Conn.Write(p.Options.Stdin)
-		_ = attached.CloseWrite()
-	})
-	i.streams.Go(func() { i.follow(p.Number, c, attached.HijackedResponse) })
+	if !i.adopt(p, id, attached.HijackedResponse) {
+		attached.Close()
+		return errors.Join(errors.New("the lab is being put away"), RemoveContainer(ctx, i.docker, id))
+	}
 	return nil
 }
 
+func (i *Image) request(o Options) testcontainers.ContainerRequest {
+	shared := container.NetworkMode("container:" + i.options.Lab)
+	return testcontainers.ContainerRequest{
+		Image: i.options.Name,
+		Cmd:   o.Args,
+		// Testcontainers adds labels of its own to the map, and starts may come at once.
+		Labels: maps.Clone(i.options.Labels),
+		ConfigModifier: func(c *container.Config) {
+			c.OpenStdin, c.StdinOnce = true, true
+			c.AttachStdin, c.AttachStdout, c.AttachStderr = true, true, true
+			c.Env = append(c.Env, o.Env...)
+		},
+		HostConfigModifier: func(h *container.HostConfig) {
+			h.NetworkMode = shared
+			h.PidMode = container.PidMode(shared)
+			h.VolumesFrom = []string{i.options.Lab}
+			h.SecurityOpt = i.options.SecurityOptions
+		},
+	}
+}
+
+// adopt follows a container's streams from now on, and reports false when Close came first.
+func (i *Image) adopt(p StartParams, id string, attached client.HijackedResponse) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.closed {
+		return false
+	}
+	i.containers[p.Number] = id
+	i.streams.Go(func() {
+		// A container that ends without reading it shows that by its exit.
+		_, _ = attached.Conn.Write(p.Options.Stdin)
+		_ = attached.CloseWrite()
+	})
+	i.streams.Go(func() { i.follow(p.Number, id, attached) })
+	return true
+}
+
 // follow passes on the container's output, and its exit after that.
-func (i *Image) follow(number int, c *imageContainer, attached client.HijackedResponse) {
+func (i *Image) follow(number int, id string, attached client.HijackedResponse) {
 	defer attached.Close()
+	unhook := context.AfterFunc(i.open, attached.Close)
+	defer unhook()
 	_, _ = stdcopy.StdCopy(&outputWriter{i, number, false}, &outputWriter{i, number, true}, attached.Reader)
 	// The output ended, so the container has ended or is about to; a removed one counts as killed.
 	exit := Exit{Code: 137, Signal: syscall.SIGKILL}
-	waited := c.docker.ContainerWait(context.Background(), c.GetContainerID(),
-		client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
+	waited := i.docker.ContainerWait(i.open, id, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
 	select {
 	case r := <-waited.Result:
 		exit = Exit{Code: int(r.StatusCode)}
@@ -156,34 +184,35 @@ func (i *Image) follow(number int, c *imageContainer, attached client.HijackedRe
 		_ = err
 	}
 	// A shard that is gone needs no news.
-	_ = i.Notify(EventExit, ExitEvent{number, exit})
+	_ = i.notify(EventExit, ExitEvent{number, exit})
 }
 
-// Close removes every container and waits for its streams.
+// Close removes every container and waits for its streams. The wire must be closed, or its peer must read.
 func (i *Image) Close(ctx context.Context) error {
 	i.mu.Lock()
-	all := i.containers
-	i.containers = nil
+	i.closed = true
+	all := maps.Clone(i.containers)
 	i.mu.Unlock()
-	var first error
-	for _, c := range all {
-		if err := c.remove(ctx); err != nil && first == nil {
-			first = err
-		}
+	var errs []error
+	for number, id := range all {
+		errs = append(errs, i.remove(ctx, number, id))
 	}
+	i.close()
 	i.streams.Wait()
-	return first
+	return errors.Join(errs...)
 }
 
-// remove kills first: a stop would wait ten seconds for a target that doesn't handle SIGTERM.
-func (c *imageContainer) remove(ctx context.Context) error {
-	_, err := c.docker.ContainerRemove(ctx, c.GetContainerID(), client.ContainerRemoveOptions{Force: true})
-	if err != nil {
-		return fmt.Errorf("removing the container: %w", err)
+func (i *Image) remove(ctx context.Context, number int, id string) error {
+	if err := RemoveContainer(ctx, i.docker, id); err != nil {
+		return err
 	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.containers, number)
 	return nil
 }
 
+// outputWriter turns one stream of a container into events.
 type outputWriter struct {
 	image  *Image
 	number int
@@ -191,10 +220,8 @@ type outputWriter struct {
 }
 
 func (w *outputWriter) Write(p []byte) (int, error) {
-	if err := w.image.Notify(EventOutput, OutputEvent{w.number, w.stderr, p}); err != nil {
+	if err := w.image.notify(EventOutput, OutputEvent{w.number, w.stderr, p}); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
-
-var _ io.Writer = (*outputWriter)(nil)

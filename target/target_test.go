@@ -7,6 +7,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -181,6 +183,31 @@ func TestCommandIsRemovedWithItsChildren(t *testing.T) {
 			t.Fatalf("the child still runs: %s", stat)
 		case <-time.After(5 * time.Millisecond):
 		}
+	}
+}
+
+func TestCommandThatEndedIsRemovedWithWhatItLeftBehind(t *testing.T) {
+	c := &Command{Argv: []string{"/bin/sh", "-c", "sleep 60 >/dev/null 2>&1 & echo $!", "sh"}}
+	p, err := c.Start(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	child, err := strconv.Atoi(strings.TrimSpace(p.Stdout.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := p.control.(*commandControl).namespace
+	if !slices.Contains(members(own), child) {
+		t.Fatal("the child should still run: it has lost its parent, and nobody ended it")
+	}
+	if err := p.Remove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := members(own); len(left) != 0 {
+		t.Errorf("still running: %v", left)
 	}
 }
 

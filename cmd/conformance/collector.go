@@ -47,20 +47,30 @@ func (c *collector) judge(ctx context.Context, o runOptions) {
 		c.broken(err)
 		return
 	}
+	code := 0
 	shard, err := o.launch(ctx)
-	if err != nil {
-		c.broken(err)
-		return
+	if err == nil {
+		code, err = shard.Run(ctx, order, c.event)
 	}
-	code, err := shard.Run(ctx, order, c.event)
 	switch {
 	case ctx.Err() != nil:
-		c.broken(errors.New("the run was interrupted"))
+		// Whatever the lab said while it was being put away follows from that.
+		c.run.HarnessError = errors.Join(errors.New("the run was interrupted"), notCanceled(err)).Error()
 	case err != nil:
 		c.broken(err)
 	case !c.finished:
 		c.broken(fmt.Errorf("the lab ended early, with exit code %d", code))
+	case code != 0:
+		c.broken(fmt.Errorf("the lab ended with exit code %d after its last spec", code))
 	}
+}
+
+// notCanceled leaves out an error that only says that the run was interrupted.
+func notCanceled(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 // broken notes what makes the whole run worthless; the first reason counts.
@@ -81,6 +91,10 @@ func (c *collector) take(method string, params json.RawMessage) error {
 	case engine.EventPlanned:
 		e, err := engine.Decode[engine.Planned](params)
 		c.run.Target.Version = e.TargetVersion
+		if want := c.expected(); err == nil && e.Specs != want {
+			// The lab's image holds a suite of its own, which may be an older one.
+			err = fmt.Errorf("the lab's suite has %d specs for these clauses and this program's has %d: build the lab's image again", e.Specs, want)
+		}
 		return err
 	case engine.EventBegan:
 		e, err := engine.Decode[engine.Began](params)
@@ -113,6 +127,15 @@ func (c *collector) take(method string, params json.RawMessage) error {
 		return nil
 	}
 	return errors.New("there is no such event")
+}
+
+// expected is how many specs should run.
+func (c *collector) expected() int {
+	n := 0
+	for _, id := range c.plan.runnable {
+		n += len(c.proved[id])
+	}
+	return n
 }
 
 func (c *collector) ended(e engine.Ended) error {

@@ -42,7 +42,11 @@ command exit 1. By default each mutant meets its own clause only; with --matrix 
 fail beside its own are listed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			survived, err := breed(cmd.Context(), cmd.OutOrStdout(), o)
+			selected, err := o.selected()
+			if err != nil {
+				return err
+			}
+			survived, err := breed(cmd.Context(), cmd.OutOrStdout(), o, selected)
 			switch {
 			case err != nil:
 				return failure{err}
@@ -82,18 +86,32 @@ func (f fate) verdict() string {
 	}
 }
 
+// selected are the mutants that are to live. A patch that can't be read is a failure, an empty selection wrong usage.
+func (o *mutantOptions) selected() ([]*mutants.Mutant, error) {
+	dir := filepath.Join(o.root, "mutants")
+	all, err := mutants.Load(os.DirFS(dir))
+	if err != nil {
+		return nil, failure{err}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("there is no mutant in %s; --root must be the checkout", dir)
+	}
+	if len(o.only) == 0 {
+		return all, nil
+	}
+	for _, name := range o.only {
+		if !slices.ContainsFunc(all, func(m *mutants.Mutant) bool { return m.Name == name }) {
+			return nil, fmt.Errorf("--mutant names the unknown mutant %q", name)
+		}
+	}
+	return slices.DeleteFunc(all, func(m *mutants.Mutant) bool { return !slices.Contains(o.only, m.Name) }), nil
+}
+
 // breed builds and runs every selected mutant and prints the matrix.
-func breed(ctx context.Context, w io.Writer, o mutantOptions) (survived bool, err error) {
+func breed(ctx context.Context, w io.Writer, o mutantOptions, all []*mutants.Mutant) (survived bool, err error) {
 	root, err := filepath.Abs(o.root)
 	if err != nil {
 		return false, fmt.Errorf("finding the checkout: %w", err)
-	}
-	all, err := mutants.Load(os.DirFS(filepath.Join(root, "mutants")))
-	if err != nil {
-		return false, err
-	}
-	if all, err = pick(all, o.only); err != nil {
-		return false, err
 	}
 	if err := os.MkdirAll(o.out, 0o755); err != nil {
 		return false, fmt.Errorf("making --out: %w", err)
@@ -106,6 +124,9 @@ func breed(ctx context.Context, w io.Writer, o mutantOptions) (survived bool, er
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
+			if fates[i] = (fate{mutant: m, err: ctx.Err()}); fates[i].err != nil {
+				return
+			}
 			start := time.Now()
 			fates[i] = live(ctx, root, o, m)
 			fates[i].took = time.Since(start)
@@ -115,60 +136,63 @@ func breed(ctx context.Context, w io.Writer, o mutantOptions) (survived bool, er
 		})
 	}
 	running.Wait()
+	if ctx.Err() != nil {
+		return false, errors.New("the run was interrupted")
+	}
 	return summarize(w, fates, o.matrix)
 }
 
-func pick(all []*mutants.Mutant, only []string) ([]*mutants.Mutant, error) {
-	if len(only) == 0 {
-		return all, nil
-	}
-	picked := slices.DeleteFunc(slices.Clone(all), func(m *mutants.Mutant) bool { return !slices.Contains(only, m.Name) })
-	if len(picked) != len(only) {
-		return nil, fmt.Errorf("--mutant names %q, and only %d of them are there", only, len(picked))
-	}
-	return picked, nil
+// live builds one mutant and runs the suite against it.
+func live(ctx context.Context, root string, o mutantOptions, m *mutants.Mutant) fate {
+	f, err := meet(ctx, root, o, m)
+	f.mutant, f.err = m, err
+	return f
 }
 
-// live builds one mutant and runs the suite against it in a process of its own.
-func live(ctx context.Context, root string, o mutantOptions, m *mutants.Mutant) fate {
+// meet runs the suite in a process of its own, since Ginkgo runs once in a process.
+func meet(ctx context.Context, root string, o mutantOptions, m *mutants.Mutant) (f fate, err error) {
 	dir, err := filepath.Abs(filepath.Join(o.out, m.Name))
 	if err != nil {
-		return fate{mutant: m, err: fmt.Errorf("finding the mutant's directory: %w", err)}
+		return fate{}, fmt.Errorf("finding the mutant's directory: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fate{mutant: m, err: fmt.Errorf("making the mutant's directory: %w", err)}
+		return fate{}, fmt.Errorf("making the mutant's directory: %w", err)
+	}
+	// An earlier run's report must not speak for one that wrote none.
+	if err := os.Remove(filepath.Join(dir, "report.json")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fate{}, fmt.Errorf("removing the mutant's earlier report: %w", err)
 	}
 	binary := filepath.Join(dir, "sidecar")
 	if err := m.Build(ctx, root, binary); err != nil {
-		return fate{mutant: m, err: err}
+		return fate{}, err
 	}
+	// It is large, and can be built again from the patch.
+	defer func() { err = errors.Join(err, os.Remove(binary)) }()
 	self, err := os.Executable()
 	if err != nil {
-		return fate{mutant: m, err: fmt.Errorf("finding this program: %w", err)}
+		return fate{}, fmt.Errorf("finding this program: %w", err)
 	}
 	args := []string{"run", "--target", "command", "--out", dir, "--chromium-sandbox", o.sandbox}
 	if !o.matrix {
 		args = append(args, "--clause", m.Clause)
 	}
 	cmd := exec.CommandContext(ctx, self, append(args, "--", binary)...)
+	// A run that is interrupted puts its lab away, which takes a bounded time.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
 	output, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
-		return fate{mutant: m, err: fmt.Errorf("running the suite: %w", err)}
+		return fate{}, fmt.Errorf("running the suite: %w", err)
 	}
-	f, err := read(dir, m)
-	if err != nil {
-		return fate{mutant: m, err: fmt.Errorf("%w\n%s", err, output)}
+	if f, err = read(dir, m.Clause); err != nil {
+		return fate{}, fmt.Errorf("%w\n%s", err, output)
 	}
-	// A binary is large, and can be built again from the patch.
-	if err := os.Remove(binary); err != nil {
-		return fate{mutant: m, err: fmt.Errorf("removing the mutant's binary: %w", err)}
-	}
-	return f
+	return f, nil
 }
 
 // read finds in a report which clauses noticed the mutant.
-func read(dir string, m *mutants.Mutant) (fate, error) {
+func read(dir, clause string) (fate, error) {
 	file, err := os.Open(filepath.Join(dir, "report.json"))
 	if err != nil {
 		return fate{}, fmt.Errorf("opening the mutant's report: %w", err)
@@ -181,11 +205,11 @@ func read(dir string, m *mutants.Mutant) (fate, error) {
 	if r.HarnessError != "" {
 		return fate{}, errors.New(r.HarnessError)
 	}
-	f := fate{mutant: m}
+	var f fate
 	for _, c := range r.Clauses {
 		noticed := c.Executed() && c.Outcome != report.Pass
 		switch {
-		case c.ID == m.Clause:
+		case c.ID == clause:
 			f.killed = noticed
 		case noticed:
 			f.elsewhere = append(f.elsewhere, c.ID)

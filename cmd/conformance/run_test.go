@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -104,6 +103,8 @@ func TestWrongUsageExits64(t *testing.T) {
 		"a bad sandbox":          {"run", "--target", "command", "--chromium-sandbox", "maybe", "--", "x"},
 		"an unknown list flag":   {"list", "--frobnicate"},
 		"an unknown list clause": {"list", "--clause", "no.such"},
+		"an unknown mutant":      {"mutants", "--root", filepath.Join("..", ".."), "--mutant", "no-such"},
+		"no mutants":             {"mutants", "--root", t.TempDir()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if code, text := b.run(t, args...); code != report.ExitUsage || text == "" {
@@ -220,44 +221,5 @@ func TestOutcomesDoNotDependOnTheOrder(t *testing.T) {
 		if got := outcomes(alone)[id]; got != want[id] {
 			t.Errorf("%s alone: want %s, got %s", id, want[id], got)
 		}
-	}
-}
-
-// labs lists the directories of labs.
-func labs(t *testing.T) []string {
-	t.Helper()
-	dirs, err := filepath.Glob("/tmp/conformance-lab-*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dirs
-}
-
-func TestInterruptLeavesNothing(t *testing.T) {
-	needsChromium(t)
-	b := build(t)
-	out := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), b.conformance, "run", "--target", "command", "--out", out, "--", b.sidecar)
-	before := labs(t)
-	var text lockedBuffer
-	cmd.Stdout, cmd.Stderr = &text, &text
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if err := text.waitFor("PASS", 30*time.Second); err != nil {
-		t.Error(err)
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != report.ExitIncomplete {
-		t.Errorf("want exit 2 after an interrupt, got %d:\n%s", code, text.String())
-	}
-	if after := labs(t); !slices.Equal(before, after) {
-		t.Errorf("the labs' directories: before %q, after %q", before, after)
-	}
-	if _, err := os.Stat(filepath.Join(out, "report.json")); err != nil {
-		t.Error(fmt.Errorf("an interrupted run still reports: %w", err))
 	}
 }

@@ -152,8 +152,12 @@ func obey(ctx context.Context, conn *wire.Conn, box *inbox, dir string, order en
 	if err := conn.Notify(engine.EventPlanned, planned); err != nil {
 		return err
 	}
-	// What failed is told spec by spec.
-	suite.Run(order, l, redacting{conn, l})
+	if err := ctx.Err(); err != nil {
+		return broken(fmt.Errorf("the lab was told to stop before its first spec: %w", err))
+	}
+	if err := suite.Run(order, l, redacting{conn, l}); err != nil {
+		return broken(fmt.Errorf("telling of the specs: %w", err))
+	}
 	return nil
 }
 

@@ -67,6 +67,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		},
 		installCommand(stdout),
 	)
+	// Usage names serve, whichever command was called wrongly (contract: cli.usage).
+	root.SetUsageTemplate(root.UsageTemplate() + "{{if .HasParent}}\nCommands:{{range .Root.Commands}} {{.Name}}{{end}}\n{{end}}")
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

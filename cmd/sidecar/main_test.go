@@ -86,10 +86,10 @@ func (c *command) ends() (code int, stdout string) {
 }
 
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{{"bogus"}, {"serve", "extra"}, {"--bogus"}, {"serve", "--bogus"}, {"serve", "-x"}, {"check", "x"}, {"serve", "--config-file"}} {
+	for _, args := range [][]string{{"bogus"}, {"serve", "extra"}, {"--bogus"}, {"serve", "--bogus"}, {"serve", "-x"}, {"check", "x"}, {"check", "--bogus"}, {"serve", "--config-file"}} {
 		c := start(t, args...).give("")
 		code, stdout := c.ends()
-		if code != exitUsage || stdout != "" || !strings.Contains(c.stderr.String(), "Usage:") {
+		if code != exitUsage || stdout != "" || !strings.Contains(c.stderr.String(), "Usage:") || !strings.Contains(c.stderr.String(), " serve") {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q", args, code, stdout, c.stderr.String())
 		}
 	}

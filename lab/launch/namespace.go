@@ -15,19 +15,18 @@ import (
 // argv, given the lab's directory as "{dir}", must be a command that ends in lab.Init, such as this binary's own.
 // The directory is private to the lab: a file system that vanishes with it is mounted there.
 func Namespaces(ctx context.Context, argv func(dir string) []string, stderr io.Writer) (*Shard, error) {
-	// A short path whatever TMPDIR says: Chromium puts a socket there, whose path may have 107 bytes.
-	dir, err := os.MkdirTemp("/tmp", "conformance-lab-")
+	dir, err := newDirectory("/tmp")
 	if err != nil {
-		return nil, fmt.Errorf("making the lab's directory: %w", err)
+		return nil, err
 	}
-	shard, err := namespaces(ctx, dir, argv(dir), stderr)
+	shard, err := namespaces(ctx, dir, argv(dir.path), stderr)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("starting the lab: %w", err), os.Remove(dir))
+		return nil, errors.Join(fmt.Errorf("starting the lab: %w", err), dir.remove())
 	}
 	return shard, nil
 }
 
-func namespaces(ctx context.Context, dir string, argv []string, stderr io.Writer) (*Shard, error) {
+func namespaces(ctx context.Context, dir *directory, argv []string, stderr io.Writer) (*Shard, error) {
 	// Run ends the process, after it has had the time to stop by itself.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), argv[0], argv[1:]...)
 	cmd.Stderr = stderr
@@ -47,20 +46,19 @@ func namespaces(ctx context.Context, dir string, argv []string, stderr io.Writer
 	// Not cmd.StdoutPipe: Wait would close that one under the reader.
 	out, theirs, err := os.Pipe()
 	if err != nil {
-		return nil, fmt.Errorf("making a pipe: %w", err)
+		return nil, errors.Join(fmt.Errorf("making a pipe: %w", err), in.Close())
 	}
 	cmd.Stdout = theirs
 	exited, err := startOnOwnThread(cmd)
 	_ = theirs.Close()
 	if err != nil {
+		if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) {
+			err = fmt.Errorf("this machine allows no user namespaces (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone): %w", err)
+		}
 		return nil, errors.Join(err, out.Close())
 	}
 	shard := newShard(out, in)
 	shard.end = func(ctx context.Context) (int, error) {
-		closeErr := in.Close()
-		if errors.Is(closeErr, os.ErrClosed) {
-			closeErr = nil
-		}
 		select {
 		case <-exited:
 		case <-ctx.Done():
@@ -68,7 +66,7 @@ func namespaces(ctx context.Context, dir string, argv []string, stderr io.Writer
 			_ = cmd.Process.Kill()
 			<-exited
 		}
-		return cmd.ProcessState.ExitCode(), errors.Join(closeErr, out.Close(), os.Remove(dir))
+		return cmd.ProcessState.ExitCode(), errors.Join(out.Close(), dir.remove())
 	}
 	return shard, nil
 }

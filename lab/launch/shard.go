@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/browser-sidecar/conformance/lab/wire"
@@ -17,7 +18,7 @@ const patience = 15 * time.Second
 // Shard is a running process of the suite inside a lab.
 type Shard struct {
 	conn *wire.Conn
-	// hangUp ends the shard's input, which tells it to stop.
+	// hangUp ends the shard's input, which tells it to stop. It may be called again.
 	hangUp func() error
 	// end waits for the shard, by force when ctx is done, and frees what was started for it.
 	end func(ctx context.Context) (int, error)
@@ -26,7 +27,8 @@ type Shard struct {
 }
 
 // Run sends the order to the shard and hands each of its events to event, one at a time, until the shard has ended.
-// When ctx is done the shard is told to stop, and gets a bounded time for it. It returns the shard's exit code.
+// When ctx is done the shard is told to stop, and gets a bounded time for it. It returns the shard's exit code. It must
+// be called once, and frees everything.
 func (s *Shard) Run(ctx context.Context, order any, event func(method string, params json.RawMessage)) (int, error) {
 	if err := s.conn.Notify("order", order); err != nil {
 		return s.finish(ctx, fmt.Errorf("sending the order to the lab: %w", err))
@@ -39,12 +41,13 @@ func (s *Shard) Run(ctx context.Context, order any, event func(method string, pa
 		return s.finish(ctx, err)
 	case <-ctx.Done():
 	}
-	hangUpErr := s.hangUp()
+	// finish does without it.
+	_ = s.hangUp()
 	select {
 	case err := <-served:
-		return s.finish(ctx, errors.Join(err, hangUpErr))
+		return s.finish(ctx, err)
 	case <-time.After(patience):
-		code, err := s.finish(ctx, errors.Join(fmt.Errorf("the lab did not stop within %s", patience), hangUpErr))
+		code, err := s.finish(ctx, fmt.Errorf("the lab did not stop within %s", patience))
 		return code, errors.Join(err, <-served)
 	}
 }
@@ -52,6 +55,8 @@ func (s *Shard) Run(ctx context.Context, order any, event func(method string, pa
 func (s *Shard) finish(ctx context.Context, err error) (int, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
+	// One that can't be told is ended by force.
+	_ = s.hangUp()
 	code, endErr := s.end(ctx)
 	return code, errors.Join(err, endErr)
 }
@@ -74,5 +79,5 @@ func (h handler) Event(method string, params json.RawMessage) { h.event(method, 
 
 // newShard wires a shard's streams.
 func newShard(out io.Reader, in io.WriteCloser) *Shard {
-	return &Shard{conn: wire.New(out, in), hangUp: in.Close}
+	return &Shard{conn: wire.New(out, in), hangUp: sync.OnceValue(in.Close)}
 }

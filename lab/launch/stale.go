@@ -4,21 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"strconv"
 	"strings"
 
 	"github.com/moby/moby/client"
 
-	"github.com/browser-sidecar/conformance/lab"
+	"github.com/browser-sidecar/conformance/target"
 )
 
 // Labels of every container that a run starts: who started it, so that a later run can tell whether that one still lives.
 const (
 	labelRunner = "browser-sidecar-conformance.runner"
 	labelStart  = "browser-sidecar-conformance.runner-start"
-	labelBoot   = "browser-sidecar-conformance.boot"
+	labelPlace  = "browser-sidecar-conformance.runner-place"
 )
 
 func ownLabels() (map[string]string, error) {
@@ -26,17 +25,17 @@ func ownLabels() (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	boot, err := bootID()
+	place, err := ownPlace()
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{labelRunner: strconv.Itoa(os.Getpid()), labelStart: start, labelBoot: boot}, nil
+	return map[string]string{labelRunner: strconv.Itoa(os.Getpid()), labelStart: start, labelPlace: place}, nil
 }
 
 // removeStale removes the containers of runners that are gone: they were killed before they could do it themselves.
-// A container of a runner on another machine of the same engine is left alone.
+// A container of a runner that can't be seen from here is left alone.
 func removeStale(ctx context.Context, docker client.APIClient) error {
-	boot, err := bootID()
+	place, err := ownPlace()
 	if err != nil {
 		return err
 	}
@@ -46,46 +45,54 @@ func removeStale(ctx context.Context, docker client.APIClient) error {
 	}
 	var errs []error
 	for _, c := range list.Items {
-		if !stale(c.Labels, boot) {
-			continue
-		}
-		if _, err := docker.ContainerRemove(ctx, c.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true}); err != nil {
-			errs = append(errs, fmt.Errorf("removing container %.12s: %w", c.ID, err))
+		if stale(c.Labels, place) {
+			errs = append(errs, target.RemoveContainer(ctx, docker, c.ID))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func stale(labels map[string]string, boot string) bool {
+func stale(labels map[string]string, place string) bool {
 	pid, err := strconv.Atoi(labels[labelRunner])
-	if err != nil || labels[labelBoot] != boot {
+	if err != nil || labels[labelPlace] != place {
 		return false
 	}
 	start, err := processStart(pid)
 	return err != nil || start != labels[labelStart]
 }
 
-// processStart is a process's start time in clock ticks since boot: with the id it names one process for good.
+// processStart is a process's start time in clock ticks since boot: with the id it names one process for good. A process
+// that has ended has none, even while its parent hasn't asked for its exit code.
 func processStart(pid int) (string, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return "", fmt.Errorf("reading a process's start time: %w", err)
 	}
-	// The name, in brackets, may hold blanks; the start time is the 20th field after it.
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	fields := strings.Fields(rest)
+	return parseStart(string(stat))
+}
+
+// parseStart reads field 22 of proc_pid_stat(5), and the state in field 3. The name in brackets, field 2, may hold anything.
+func parseStart(stat string) (string, error) {
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 20 {
-		return "", fmt.Errorf("the state of process %d has only %d fields", pid, len(fields))
+		return "", fmt.Errorf("the process's state has only %d fields after its name", len(fields))
+	}
+	if state := fields[0]; state == "Z" || state == "X" {
+		return "", fmt.Errorf("the process has ended (state %s)", state)
 	}
 	return fields[19], nil
 }
 
-func bootID() (string, error) {
-	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+// ownPlace names the boot and the process namespace in which a process id means something: the engine may be another
+// machine's, or be shared by runners in containers of their own.
+func ownPlace() (string, error) {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return "", fmt.Errorf("reading the boot's id: %w", err)
 	}
-	return strings.TrimSpace(string(id)), nil
+	namespace, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return "", fmt.Errorf("reading the process namespace's id: %w", err)
+	}
+	return strings.TrimSpace(string(boot)) + " " + namespace, nil
 }
-
-func dnsServers() []netip.Addr { return []netip.Addr{netip.MustParseAddr(lab.Nameserver())} }

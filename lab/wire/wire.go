@@ -192,6 +192,10 @@ func (c *Conn) send(m message) error {
 	if err != nil {
 		return fmt.Errorf("encoding: %w", err)
 	}
+	// The peer's reader would give the whole wire up over it.
+	if len(line) >= maxLine {
+		return fmt.Errorf("a message of %d bytes is too long, want less than %d", len(line), maxLine)
+	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	if _, err := c.w.Write(append(line, '\n')); err != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -120,10 +121,19 @@ func Start(ctx context.Context, l *lab.Lab, change func(lab.Config) lab.Config) 
 	return s
 }
 
-// Connect opens an MCP session.
+// endWithin bounds the end of a session that a spec has done with.
+const endWithin = 3 * time.Second
+
+// Connect opens an MCP session, which ends with the spec: what its pages would do later must not become another spec's.
 func Connect(ctx context.Context, s *lab.Sidecar) *lab.Session {
 	ginkgo.GinkgoHelper()
 	session, err := s.Connect(ctx)
 	Expect(err).NotTo(HaveOccurred(), "opening an MCP session")
+	ginkgo.DeferCleanup(func(ctx ginkgo.SpecContext) {
+		within, cancel := context.WithTimeout(ctx, endWithin)
+		defer cancel()
+		// The spec may have ended the session or the sidecar by itself.
+		_, _ = s.Do(within, session.DeleteRequest())
+	})
 	return session
 }

@@ -2,7 +2,11 @@ package attack
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,15 +19,21 @@ import (
 	"github.com/browser-sidecar/conformance/suites/engine"
 )
 
-// controlTag names the target of every page that must be reached.
-const controlTag = "control"
+// controlTag and lastTag name the targets of every page that must be reached: before all others, and behind them.
+const controlTag, lastTag = "control", "last"
 
 // Page opens a page of the app in the sidecar's browser that tries each target by each way, and waits until it is done.
-// A public target goes with them and must be reached by the same ways: a page that reaches nothing proves nothing.
+// A public target goes with them and must be reached by the same ways: a page that reaches nothing proves nothing. Another
+// comes last, by the ways that a page doesn't wait for: once it is reached, those of all targets have been tried.
 func Page(ctx context.Context, l *lab.Lab, s *lab.Sidecar, targets []pages.Target) []pages.Result {
 	ginkgo.GinkgoHelper()
 	control := pages.Target{Tag: controlTag, URL: l.PublicURL(0, "/any"), Ways: ways(targets)}
-	reach := pages.Reach{Targets: append([]pages.Target{control}, targets...), Timeout: 2 * time.Second, Parallel: 48}
+	all := append([]pages.Target{control}, targets...)
+	last := pages.Target{Tag: lastTag, URL: control.URL, Ways: slices.DeleteFunc(slices.Clone(control.Ways), waitedFor)}
+	if len(last.Ways) > 0 {
+		all = append(all, last)
+	}
+	reach := pages.Reach{Targets: all, Timeout: 2 * time.Second, Parallel: 48}
 	var results []pages.Result
 	Open(ctx, l, s, "/attack", reach, reach.Longest(), &results)
 	for _, way := range control.Ways {
@@ -34,6 +44,13 @@ func Page(ctx context.Context, l *lab.Lab, s *lab.Sidecar, targets []pages.Targe
 		Eventually(ctx, func() bool { return Arrived(l, controlTag, way) }).WithTimeout(5*time.Second).Should(BeTrue(),
 			"the page's control: reaching the public %s by %s arrives; the page says %+v", control.URL, way, about(results, way))
 	}
+	for _, way := range last.Ways {
+		if MayBeOff(way) && !Arrived(l, controlTag, way) {
+			continue
+		}
+		Eventually(ctx, func() bool { return Arrived(l, lastTag, way) }).WithTimeout(5*time.Second).Should(BeTrue(),
+			"the page's last control: reaching the public %s by %s arrives", last.URL, way)
+	}
 	return results
 }
 
@@ -43,10 +60,16 @@ func MayBeOff(way pages.Way) bool {
 	return way == pages.Preconnect || way == pages.Prefetch || way == pages.Ping
 }
 
+// waitedFor tells the ways whose outcome a page waits for, so that it isn't done before they have been tried. A preconnect
+// isn't one, but asks for nothing that would show when it comes.
+func waitedFor(way pages.Way) bool {
+	return way != pages.Beacon && way != pages.Ping && way != pages.CSSImage
+}
+
 // Arrived tells whether a page's attempt at a tagged target by a way reached any site.
 func Arrived(l *lab.Lab, tag string, way pages.Way) bool {
 	for _, r := range l.Sites.Requests() {
-		if strings.Contains(r.Target, "way="+string(way)+"&tag="+tag) {
+		if _, mark, ok := strings.Cut(r.Target, "way="+string(way)+"&tag="); ok && mark == url.QueryEscape(tag) {
 			return true
 		}
 	}
@@ -95,6 +118,37 @@ func Open(ctx context.Context, l *lab.Lab, s *lab.Sidecar, path string, page Ren
 	Expect(session.Navigate(ctx, l.AppURL(path))).To(Succeed(), "opening a page of the app")
 	Done(ctx, session, longest)
 	Expect(session.Evaluate(ctx, "() => window.results", results)).To(Succeed(), "reading the page's results")
+}
+
+// Rebound puts a page on a name's site that polls a path there, each answer on a connection of its own: only a new
+// connection needs a new look-up, whose answer can be another.
+func Rebound(l *lab.Lab, name, path string, polls pages.Rebind) {
+	ginkgo.GinkgoHelper()
+	engine.Harness(l.Sites.Handle(name, path, closing(app.Page(polls))))
+	engine.Harness(l.Sites.Handle(name, polls.Path, closing(http.NotFoundHandler())))
+}
+
+// Polled wants the polls of a Rebound page to have happened: the name was looked up again, or, where a sidecar keeps to
+// its first answer, a poll came to the site.
+func Polled(l *lab.Lab, name, path string, polls pages.Rebind) {
+	ginkgo.GinkgoHelper()
+	Expect(l.Sites.RequestsTo(name, path)).NotTo(BeEmpty(), "the control: the page of %s loads from its public address", name)
+	lookups := 0
+	for _, q := range l.DNS.QueriesFor(name) {
+		lookups = max(lookups, q.Nth)
+	}
+	if lookups < 2 && len(l.Sites.RequestsTo(name, polls.Path)) == 0 {
+		engine.Fail("the control: the page of "+name+" polls its origin",
+			[]string{"a second look-up of the name", "a poll at its public address"}, fmt.Sprintf("%d look-up, no poll", lookups))
+	}
+}
+
+// closing ends each connection with its answer.
+func closing(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "close")
+		h.ServeHTTP(w, r)
+	})
 }
 
 // Done waits until the page that a session shows says that it is done.

@@ -31,14 +31,31 @@ func Harness(err error) {
 	}
 }
 
+// errorForm is how Gomega words an error where none was wanted.
+type errorForm struct{ heading, want string }
+
+func errorForms() []errorForm {
+	return []errorForm{
+		{"Unexpected error:", "no error"},
+		{"Expected success, but got an error:", "success"},
+	}
+}
+
 // parseFailure finds the three parts of a failure's text: Fail's own form, and Gomega's, whose first line is the
-// description that the assertion was given.
+// description that the assertion was given. Gomega words an error that isn't wanted in forms of its own.
 func parseFailure(message string) Failure {
 	f := Failure{Message: message}
 	if did, rest, ok := strings.Cut(message, "\nwant any of: "); ok {
 		want, got, _ := strings.Cut(rest, "\ngot: ")
 		f.Did, f.Want, f.Got = did, strings.Split(want, " | "), got
 		return f
+	}
+	for _, form := range errorForms() {
+		if before, rest, ok := strings.Cut(message, form.heading); ok {
+			got, _, _ := strings.Cut(rest, "\noccurred")
+			f.Did, f.Want, f.Got = strings.TrimSpace(before), []string{form.want}, strings.TrimSpace(got)
+			return f
+		}
 	}
 	before, rest, ok := strings.Cut(message, "Expected\n")
 	if !ok {

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"errors"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/onsi/gomega"
@@ -38,6 +40,19 @@ func TestParseFailure(t *testing.T) {
 		c.want.Message = c.message
 		if got := parseFailure(c.message); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: want %+v, got %+v", name, c.want, got)
+		}
+	}
+}
+
+func TestParseFailureOfErrors(t *testing.T) {
+	fault := errors.New("connection refused")
+	for want, text := range map[string]string{
+		"no error": message(func(g gomega.Gomega) { g.Expect(fault).NotTo(gomega.HaveOccurred(), "GET /x") }),
+		"success":  message(func(g gomega.Gomega) { g.Expect(fault).To(gomega.Succeed(), "GET /x") }),
+	} {
+		got := parseFailure(text)
+		if got.Did != "GET /x" || !reflect.DeepEqual(got.Want, []string{want}) || !strings.Contains(got.Got, "connection refused") {
+			t.Errorf("want GET /x, %q and the error, got %+v of %q", want, got, text)
 		}
 	}
 }

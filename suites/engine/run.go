@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/ginkgo/v2/types"
@@ -31,9 +30,9 @@ const (
 	harnessError = "HARNESS_ERROR"
 )
 
-// Run runs the ordered clauses' specs and tells sink of each. It reports false when a spec failed. Ginkgo allows it once
-// in a process, and prints a report of its own on standard output.
-func (s *Suite) Run(order Order, bench Bench, sink Sink) bool {
+// Run runs the ordered clauses' specs and tells sink of each; what failed is told there. Its error is that of a sink that
+// could not be told. Ginkgo allows it once in a process, and prints a report of its own on standard output.
+func (s *Suite) Run(order Order, bench Bench, sink Sink) error {
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	t := &teller{sink: sink}
 	ginkgo.ReportBeforeEach(t.began)
@@ -53,7 +52,8 @@ func (s *Suite) Run(order Order, bench Bench, sink Sink) bool {
 	suite.FailOnPending, suite.FailOnEmpty = true, true
 	suite.LabelFilter = filter(order.Clauses)
 	reporter.Succinct, reporter.NoColor, reporter.SilenceSkips = true, true, true
-	return ginkgo.RunSpecs(&t.result, s.contract.Name, suite, reporter)
+	ginkgo.RunSpecs(ignore{}, s.contract.Name, suite, reporter)
+	return t.err
 }
 
 // filter is Ginkgo's label query for some clauses.
@@ -65,25 +65,19 @@ func filter(clauses []string) string {
 	return "/^" + labelPrefix + "(" + strings.Join(quoted, "|") + ")$/"
 }
 
-// result is what Ginkgo tells of a failed run.
-type result struct{ failed bool }
+// ignore is what Ginkgo tells that the run failed, which each spec's event says better.
+type ignore struct{}
 
-func (r *result) Fail() { r.failed = true }
+func (ignore) Fail() {}
 
-// teller turns Ginkgo's reports into events.
+// teller turns Ginkgo's reports, which come one at a time, into events.
 type teller struct {
-	sink   Sink
-	result result
-
-	mu  sync.Mutex
-	err error
+	sink Sink
+	err  error // the first
 }
 
 func (t *teller) notify(method string, params any) {
-	// A launcher that is gone can't be told; it ends the shard.
-	if err := t.sink.Notify(method, params); err != nil {
-		t.mu.Lock()
-		defer t.mu.Unlock()
+	if err := t.sink.Notify(method, params); err != nil && t.err == nil {
 		t.err = err
 	}
 }

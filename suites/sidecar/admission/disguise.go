@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"encoding/json"
 	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -45,6 +46,9 @@ func disguises(l *lab.Lab) {
 		attack.Accepted(ctx, s, "the control", call("/status?code=200&control=1"))
 		Expect(l.Sites.RequestsTo(l.AppAddr().String(), "/status")).To(HaveLen(1), "the control's navigation arrives at the app")
 		attack.Refused(ctx, s, s.Get("/health"), refusals(call("/refused-navigation")))
+		// The session's calls are served in their order, so that this one comes behind whatever a refused one started.
+		attack.Accepted(ctx, s, "the control afterwards", call("/status?code=200&control=2"))
+		Expect(l.Sites.RequestsTo(l.AppAddr().String(), "/status")).To(HaveLen(2), "the second control's navigation arrives at the app")
 		Expect(l.Sites.RequestsTo(l.AppAddr().String(), "/refused-navigation")).To(BeEmpty(), "navigations of refused calls")
 	})
 
@@ -66,6 +70,34 @@ func disguises(l *lab.Lab) {
 			Expect(answer.Header.Get("Mcp-Session-Id")).To(BeEmpty(), "the session id in the answer to %s", a.Did)
 		}
 		attack.Connect(ctx, s)
+	})
+
+	// "A refused request changes nothing: it … makes or revokes no token …"
+	It("makes and revokes no token for a refused request", engine.Clause("admission.no-effect"), func(ctx SpecContext) {
+		s := attack.Sidecar(ctx, l)
+		mint := s.Post("/tokens", []byte(`{"label":"conformance"}`))
+		for _, a := range refusals(mint) {
+			answer, err := s.Do(ctx, a.Request)
+			Expect(err).NotTo(HaveOccurred(), a.Did)
+			var made struct{ Token string }
+			_ = json.Unmarshal(answer.Body, &made) // an answer that is no JSON gives no token
+			Expect(made.Token).To(BeEmpty(), "the token in the answer to %s", a.Did)
+		}
+		answer, err := s.Do(ctx, mint)
+		Expect(err).NotTo(HaveOccurred(), "the control: minting a token")
+		if answer.Status == 404 {
+			return // a sidecar without the profile "tokens" has none to make
+		}
+		Expect(answer.Status/100).To(Equal(2), "the control: minting a token: %s", answer)
+		var made struct{ ID, Token string }
+		Expect(json.Unmarshal(answer.Body, &made)).To(Succeed(), "reading the answer to POST /tokens: %s", answer)
+		revoke := s.Get("/tokens/" + made.ID).As("DELETE")
+		attack.Refused(ctx, s, s.Get("/health"), refusals(revoke))
+		client := s.Post("/mcp", lab.InitializeBody(1)).Set("Authorization", "Bearer "+made.Token)
+		attack.Accepted(ctx, s, "with the token that the refused requests tried to revoke", client)
+		answer, err = s.Do(ctx, revoke)
+		Expect(err).NotTo(HaveOccurred(), "the control: revoking the token")
+		Expect(answer.Status/100).To(Equal(2), "the control: revoking the token: %s", answer)
 	})
 
 	// "X-Forwarded-*, Forwarded, X-Host, X-Original-URL, X-Rewrite-URL and method overrides change no decision, neither to

@@ -3,6 +3,7 @@ package admission
 import (
 	"encoding/base64"
 	"fmt"
+	"strconv"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -60,10 +61,11 @@ func tokens(l *lab.Lab) {
 	DescribeTable("refuses the token in another form", engine.Clause("admission.token-forms"),
 		func(ctx SpecContext, change func(r lab.Request, token string) lab.Request) {
 			s := attack.Sidecar(ctx, l)
+			form := CurrentSpecReport().LeafNodeText
 			attack.Refused(ctx, s, s.Get("/health"), []attack.Attack{{
-				Did: "GET /health", Request: change(s.Get("/health"), s.Token()),
+				Did: "GET /health with the token " + form, Request: change(s.Get("/health"), s.Token()),
 			}, {
-				Did:     "POST /mcp",
+				Did:     "POST /mcp with the token " + form,
 				Request: change(s.Post("/mcp", lab.InitializeBody(1)), s.Token()),
 			}})
 		},
@@ -96,11 +98,25 @@ func tokens(l *lab.Lab) {
 			return r.Without("Authorization").Add("X-Authorization", "Bearer "+token).Add("Proxy-Authorization", "Bearer "+token).
 				Add("X-Api-Key", token)
 		}),
-		Entry("as a user name in the target", func(r lab.Request, token string) lab.Request {
-			return r.Without("Authorization").To("/health#" + token)
+		Entry("in a fragment of the target", func(r lab.Request, token string) lab.Request {
+			return r.Without("Authorization").To(r.Target + "#" + token)
 		}),
-		Entry("in a header behind a wrong one's", func(r lab.Request, token string) lab.Request {
+		Entry("as a user name in the target", func(r lab.Request, token string) lab.Request {
+			return r.Without("Authorization").To("http://" + token + "@" + hostOf(r) + r.Target)
+		}),
+		Entry("in another header, beside a wrong one", func(r lab.Request, token string) lab.Request {
 			return r.Set("Authorization", "Bearer "+strings.Repeat("y", len(token))).Add("X-Forwarded-Authorization", "Bearer "+token)
+		}),
+		Entry("in two headers, a half in each", func(r lab.Request, token string) lab.Request {
+			return r.Set("Authorization", "Bearer "+token[:len(token)/2]).Add("Authorization", "Bearer "+token[len(token)/2:])
+		}),
+		Entry("in two headers, the scheme in one and the token in the other", func(r lab.Request, token string) lab.Request {
+			return r.Set("Authorization", "Bearer").Add("Authorization", token)
+		}),
+		Entry("in the body", func(r lab.Request, token string) lab.Request {
+			r = r.Without("Authorization").As("POST").Set("Content-Type", "application/x-www-form-urlencoded")
+			r.Body = []byte("access_token=" + token)
+			return r.Set("Content-Length", strconv.Itoa(len(r.Body)))
 		}),
 	)
 
@@ -111,6 +127,16 @@ func tokens(l *lab.Lab) {
 			attack.Accepted(ctx, s, "with the scheme "+scheme, s.Get("/health").Set("Authorization", scheme+" "+s.Token()))
 		}
 	})
+}
+
+// hostOf is the value of a request's Host header.
+func hostOf(r lab.Request) string {
+	for _, line := range r.Header {
+		if host, ok := strings.CutPrefix(line, "Host: "); ok {
+			return host
+		}
+	}
+	return ""
 }
 
 // header is an entry that changes the Authorization header alone.

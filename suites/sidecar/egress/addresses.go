@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
 
 	"github.com/browser-sidecar/conformance/fixtures/pages"
 	"github.com/browser-sidecar/conformance/lab"
@@ -20,6 +22,13 @@ func loopbackHosts() []string {
 		"localhost", "LOCALHOST", "localhost.", "sub.localhost", "a.b.localhost.", "0.0.0.0", "0", "127.1", "127.0.1", "2130706433",
 		"0x7f000001", "0x7F.0.0.1", "0177.0.0.1", "017700000001", "127.0.0.1.", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]",
 		"[0:0:0:0:0:ffff:127.0.0.2]", "[0000:0000:0000:0000:0000:0000:0000:0001]")
+}
+
+// zonedLoopbackHosts are loopback addresses with a zone or in a spelling that a page's browser would rewrite or refuse.
+func zonedLoopbackHosts() []string {
+	return []string{
+		"[::1%25lo]", "[::1%lo]", "[::1%25.pub.test]", "[::ffff:127.0.0.1%25x]", "0177.1", "x.localhost.", "[::ffff:7f00:0001]",
+	}
 }
 
 // linkLocalHosts are the link-local addresses of the table and their spellings.
@@ -71,7 +80,7 @@ func addresses(l *lab.Lab) {
 	}{
 		// "No page reaches a loopback address: not as 127.0.0.1 or another of 127.0.0.0/8, localhost or a name below it, [::1],
 		// 0.0.0.0, 127.1, a decimal, hexadecimal or octal spelling, or an IPv4-mapped form."
-		{"egress.loopback", "a loopback address", loopbackHosts(), nil},
+		{"egress.loopback", "a loopback address", loopbackHosts(), zonedLoopbackHosts()},
 		// "No page reaches a link-local address: 169.254.169.254 and the rest of 169.254.0.0/16, and fe80::/10 with or without a
 		// zone."
 		{"egress.link-local", "a link-local address", linkLocalHosts(), zonedHosts()},
@@ -83,13 +92,28 @@ func addresses(l *lab.Lab) {
 			page(ctx, l, s, authorities(row.hosts, lab.CanaryPort))
 		})
 
-		It("lets no raw request to its proxy reach "+row.sentence, engine.Clause(row.clause), func(ctx SpecContext) {
+		It("lets no raw request to its proxy reach "+row.sentence, engine.Clause(row.clause), SpecTimeout(2*time.Minute), func(ctx SpecContext) {
 			s := attack.Sidecar(ctx, l)
-			all := authorities(append(row.hosts, row.raw...), 80, lab.CanaryPort, 443)
+			all := authorities(slices.Concat(row.hosts, row.raw), 80, lab.CanaryPort, 443)
 			refusedRaw(ctx, l, proxy(ctx, s), all)
 			untouched(ctx, l, s, "asking the proxy for "+row.sentence)
 		})
 	}
+
+	// "The neighbours of these ranges, such as 172.32.0.1, are public and work."
+	It("lets requests reach the neighbours of the private networks", engine.Clause("egress.private"), func(ctx SpecContext) {
+		s := attack.Sidecar(ctx, l)
+		p := proxy(ctx, s)
+		for _, a := range lab.Of(lab.Neighbour) {
+			authority := lab.Authority(a, lab.SitePort)
+			answer, err := p.Do(ctx, plain(authority))
+			Expect(err).NotTo(HaveOccurred(), "asking the proxy for http://%s/", authority)
+			Expect(answer.Status).To(Equal(200), "asking the proxy for http://%s/: %s", authority, answer)
+			tunnel, answer, err := p.Connect(ctx, authority, "/status?code=200")
+			Expect(err).NotTo(HaveOccurred(), "asking the proxy for CONNECT %s", authority)
+			Expect(tunnel).To(BeTrue(), "asking the proxy for CONNECT %s: %s", authority, answer)
+		}
+	})
 }
 
 // page tries every authority by every way that a page has.

@@ -2,6 +2,8 @@ package egress
 
 import (
 	"fmt"
+	"net/netip"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -32,7 +34,7 @@ func appExempt(l *lab.Lab) {
 	})
 
 	// "The same host on another port … do[es] not."
-	It("exempts no other port of the app's host", engine.Clause("egress.app-exempt"), func(ctx SpecContext) {
+	It("exempts no other port of the app's host", engine.Clause("egress.app-exempt"), SpecTimeout(90*time.Second), func(ctx SpecContext) {
 		s := attack.Sidecar(ctx, l)
 		host := l.AppAddr().Addr().String()
 		ports := []int{80, lab.CanaryPort, lab.SitePort, 443, lab.TLSPort}
@@ -41,7 +43,7 @@ func appExempt(l *lab.Lab) {
 	})
 
 	// "… and another name of the same host, do not."
-	It("exempts no other name of the app's host", engine.Clause("egress.app-exempt"), func(ctx SpecContext) {
+	It("exempts no other name of the app's host", engine.Clause("egress.app-exempt"), SpecTimeout(2*time.Minute), func(ctx SpecContext) {
 		s := attack.Sidecar(ctx, l)
 		port := int(l.AppAddr().Port())
 		engine.Harness(l.DNS.Set("other.evil.test", dns.Answer(l.AppAddr().Addr())))
@@ -51,11 +53,32 @@ func appExempt(l *lab.Lab) {
 			"evil.127.0.0.1", "[::ffff:127.0.0.1]",
 		}, port))
 		untouched(ctx, l, s, "asking the proxy for the app by other names")
+		page(ctx, l, s, authorities([]string{
+			"localhost", "sub.localhost", "127.0.0.2", "[::1]", "other.evil.test", "alias.evil.test", "127.0.0.1.evil.test", "0.0.0.0",
+			"[::ffff:127.0.0.1]",
+		}, port))
 		for _, r := range l.Sites.Requests() {
 			if r.Listener == l.AppAddr() {
 				Expect(r.Host).To(Equal(l.AppAddr().String()), "the Host of a request that reached the app")
 			}
 		}
+	})
+
+	// "… on a loopback or private address too."
+	It("exempts an app at a private address and nothing beside it", engine.Clause("egress.app-exempt"), func(ctx SpecContext) {
+		// A canary is the app here: what it is asked shows that the app was reached.
+		place := netip.AddrPortFrom(netip.MustParseAddr("10.66.0.5"), l.AppAddr().Port())
+		authority, port := place.String(), int(place.Port())
+		s := attack.Start(ctx, l, func(c lab.Config) lab.Config { return c.With("app_url", "http://"+authority) })
+		p := proxy(ctx, s)
+		answer, err := p.Do(ctx, plain(authority))
+		Expect(err).NotTo(HaveOccurred(), "asking the proxy for the app at %s", authority)
+		Expect(answer.Status).To(Equal(200), "asking the proxy for the app at %s: %s", authority, answer)
+		engine.Harness(l.Canaries.Settle(ctx, place))
+		Expect(l.Canaries.Hits()).NotTo(BeEmpty(), "the request at the app's private address")
+		refusedRaw(ctx, l, p, append(authorities([]string{"10.0.0.5", "[::ffff:10.66.0.5]", "169.254.169.254"}, port),
+			authorities([]string{place.Addr().String()}, 80, lab.CanaryPort, 443)...))
+		untouched(ctx, l, s, "asking the proxy for what is beside an app at a private address", place)
 	})
 
 	// "The app's own host and port work …"

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
 
 	"github.com/browser-sidecar/conformance/fakes/dns"
 	"github.com/browser-sidecar/conformance/lab"
@@ -62,8 +63,17 @@ func names(l *lab.Lab) {
 		SpecTimeout(90*time.Second), func(ctx SpecContext) {
 			s := attack.Sidecar(ctx, l)
 			all := privateNames(l)
+			// The control: a name of the same kind that ends at a public address is granted.
+			engine.Harness(l.DNS.Set("granted.evil.test", dns.Answer(l.Public(0), l.Public(3))))
+			engine.Harness(l.DNS.Set("chained.evil.test", dns.CNAME("granted.evil.test")))
+			p := proxy(ctx, s)
+			for _, name := range []string{"granted.evil.test", "chained.evil.test"} {
+				answer, err := p.Do(ctx, plain(fmt.Sprintf("%s:%d", name, lab.SitePort)))
+				Expect(err).NotTo(HaveOccurred(), "the control: asking the proxy for %s", name)
+				Expect(answer.Status).To(Equal(200), "the control: asking the proxy for %s, a public name: %s", name, answer)
+			}
 			all = append(all, "DIRECT0.evil.test", "direct0.evil.test.", "Alias1.Evil.Test")
-			refusedRaw(ctx, l, proxy(ctx, s), authorities(all, lab.CanaryPort))
+			refusedRaw(ctx, l, p, authorities(all, lab.CanaryPort))
 			untouched(ctx, l, s, "asking the proxy for names of private destinations")
 		})
 }

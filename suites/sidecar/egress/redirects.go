@@ -1,16 +1,19 @@
 package egress
 
 import (
+	"context"
 	"fmt"
 	"html/template"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/browser-sidecar/conformance/fakes/app"
 	"github.com/browser-sidecar/conformance/fixtures/pages"
 	"github.com/browser-sidecar/conformance/lab"
 	"github.com/browser-sidecar/conformance/suites/attack"
@@ -74,8 +77,12 @@ func redirects(l *lab.Lab) {
 				}
 			}
 			attack.Page(ctx, l, s, targets)
-			Eventually(ctx, func() int { return arrivals(l) }).WithTimeout(5*time.Second).Should(BeNumerically(">=", len(ways)-1),
+			Eventually(ctx, func() int { return arrivals(l) }).WithTimeout(5*time.Second).Should(BeNumerically(">=", len(ways)),
 				"the control: the page's requests that are redirected to a public destination arrive there")
+			for _, t := range targets {
+				Expect(t.Ways).To(ContainElement(Satisfy(func(way pages.Way) bool { return attack.Arrived(l, t.Tag, way) })),
+					"the control: the page asks for %s by one of its ways", t.URL)
+			}
 			untouched(ctx, l, s, "opening a page whose requests are redirected to private destinations")
 		})
 
@@ -100,7 +107,9 @@ func redirects(l *lab.Lab) {
 			Expect(session.Navigate(ctx, l.AppURL("/frames"))).To(Succeed(), "opening a page with the frames")
 			Eventually(ctx, func() int { return arrivals(l) }).WithTimeout(15*time.Second).Should(Equal(len(controls)),
 				"the control: frames that lead on to a public destination arrive there")
-			Expect(leading(l)).To(Equal(hops+len(controls)), "the frames' own pages, each of which was loaded")
+			Eventually(ctx, func() int { return leading(l) }).WithTimeout(15*time.Second).Should(Equal(hops+len(controls)),
+				"the frames' own pages, each of which is loaded")
+			leadOn(ctx, session)
 			untouched(ctx, l, s, "opening a page whose frames lead on to private destinations")
 		})
 
@@ -109,13 +118,18 @@ func redirects(l *lab.Lab) {
 			s := attack.Sidecar(ctx, l)
 			session := attack.Connect(ctx, s)
 			for i, private := range privates() {
-				paths := byStatus(secret(i))
-				for kind, path := range byPage(secret(i)) {
-					paths[kind] = path
-				}
-				for kind, path := range paths {
+				navigate := func(kind, path string) {
+					GinkgoHelper()
 					_, err := session.Call(ctx, "browser_navigate", map[string]any{"url": l.AppURL(path)})
 					Expect(err).NotTo(HaveOccurred(), "navigating to a redirect of kind %s to %s", kind, private)
+					Expect(asked(l, path)).To(BeTrue(), "the control: the app is asked for a redirect of kind %s to %s", kind, private)
+				}
+				for kind, path := range byStatus(secret(i)) {
+					navigate(kind, path)
+				}
+				for kind, path := range byPage(secret(i)) {
+					navigate(kind, path)
+					leadOn(ctx, session)
 				}
 				Expect(session.Navigate(ctx, l.AppURL("/pages/index.html"))).To(Succeed(), "the control: opening the app afterwards")
 			}
@@ -123,6 +137,19 @@ func redirects(l *lab.Lab) {
 				To(Succeed(), "the control: a redirect within the app")
 			untouched(ctx, l, s, "navigating to pages of the app that redirect to private destinations")
 		})
+}
+
+// asked tells whether the app was asked for a path.
+func asked(l *lab.Lab, path string) bool {
+	return slices.ContainsFunc(l.Sites.Requests(), func(r app.Request) bool {
+		return r.Listener == l.AppAddr() && r.Target == path
+	})
+}
+
+// leadOn gives a page that has loaded the time to lead on by itself, which the next navigation would take away.
+func leadOn(ctx context.Context, session *lab.Session) {
+	// The page may go, and the evaluation with it: that is no fault.
+	_ = session.Evaluate(ctx, "() => new Promise(resolve => setTimeout(() => resolve(true), 500))", new(bool))
 }
 
 // arrivals counts the requests at the public destination of the controls.

@@ -55,11 +55,12 @@ func smuggling(l *lab.Lab) {
 			attack.Accepted(ctx, s, "the control, with an honest length", sized("Content-Length: LEN").request(s))
 			attack.Accepted(ctx, s, "the control, in an honest chunk", inChunks("LEN\r\n").request(s))
 			c, err := s.Dial(ctx)
-			Expect(err).NotTo(HaveOccurred())
+			Expect(err).NotTo(HaveOccurred(), "opening a connection")
 			defer c.Close()
 			// What is hidden behind the request is an admitted one: an answer to it is seen.
 			hidden := s.Get("/health").Bytes()
-			Expect(c.Send(append(f.request(s).Bytes(), hidden...))).To(Succeed())
+			// A sidecar that has seen enough may close while the rest is written.
+			Expect(c.Send(append(f.request(s).Bytes(), hidden...))).To(Or(Succeed(), MatchError(attack.HungUp, "hung up")), "sending it")
 			answer, err := c.Receive("POST")
 			if attack.HungUp(err) {
 				attack.Alive(ctx, s)
@@ -67,9 +68,12 @@ func smuggling(l *lab.Lab) {
 			}
 			Expect(err).NotTo(HaveOccurred(), "reading the answer")
 			// 501 is what RFC 9112 §6.1 asks for where the coding is unknown.
-			Expect(answer.Status).To(Or(BeNumerically("~", 450, 50), Equal(501)), "the answer to the request: %s", answer)
-			silent, closed, err := c.Silent(5 * time.Second)
-			Expect(err).NotTo(HaveOccurred())
+			if answer.Status/100 != 4 && answer.Status != 501 {
+				engine.Fail("POST /mcp with "+CurrentSpecReport().LeafNodeText, []string{"a status from 400 to 499", "status 501", "the connection closed"},
+					answer.String())
+			}
+			silent, closed, err := c.Silent(10 * time.Second)
+			engine.Harness(err)
 			Expect(silent).To(BeTrue(), "nothing behind the refused request is answered")
 			Expect(closed).To(BeTrue(), "the connection is closed after the refusal")
 			attack.Alive(ctx, s)
@@ -100,6 +104,13 @@ func smuggling(l *lab.Lab) {
 		Entry("a chunk size beyond 64 bits", inChunks("1000000000000000LEN\r\n")),
 		Entry("a chunk size ended by a bare line feed", inChunks("LEN\n")),
 		Entry("a carriage return in a chunk extension", inChunks("LEN;a\rb\r\n")),
+		Entry("a bare line feed in a chunk extension", inChunks("LEN;a\nb\r\n")),
+		Entry("a blank before a chunk size", inChunks(" LEN\r\n")),
+		Entry("a chunk size with an underscore", inChunks("0_LEN\r\n")),
+		Entry("an empty chunk size", inChunks("\r\n")),
+		Entry("a chunk whose end is a bare line feed", framed{
+			[]string{"Transfer-Encoding: chunked"}, fmt.Sprintf("%x\r\n%s\n0\r\n\r\n", len(message()), message()),
+		}),
 		Entry("a chunk that is longer than its size", inChunks("4\r\n")),
 		Entry("a chunk without its end", framed{
 			[]string{"Transfer-Encoding: chunked"}, fmt.Sprintf("%x\r\n%s0\r\n\r\n", len(message()), message()),
