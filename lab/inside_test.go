@@ -14,6 +14,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"go.uber.org/goleak"
+
+	"github.com/browser-sidecar/conformance/fakes/app"
 )
 
 // insideEnv makes the test binary run as a process of the lab's own network namespace.
@@ -99,6 +101,32 @@ func TestNetworkIsSealedAndCanariesSeeWhatArrives(t *testing.T) {
 			t.Errorf("the tap has not seen the connection to %s: %v", to, tap.All())
 		}
 		_ = conn.Close()
+	}
+}
+
+func TestDeadSitesAreNoticed(t *testing.T) {
+	if !inside(t) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := BringUp(); err != nil {
+		t.Fatal(err)
+	}
+	ca, err := NewCA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checkSites(ctx, ca.Pool()); err == nil {
+		t.Error("want an error where no site listens")
+	}
+	sites, err := app.Start(ctx, siteListeners(), app.Options{TLS: ca.TLS()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sites.Close()
+	if err := checkSites(ctx, ca.Pool()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -96,24 +95,13 @@ func (l *Lab) open(ctx context.Context) error {
 	if l.Sites, err = app.Start(ctx, siteListeners(), app.Options{TLS: l.CA.TLS(), Pages: pages.FS()}); err != nil {
 		return fmt.Errorf("starting the lab's sites: %w", err)
 	}
+	if err := checkSites(ctx, l.CA.Pool()); err != nil {
+		return fmt.Errorf("checking the lab's sites: %w", err)
+	}
 	if l.Canaries, err = StartCanaries(ctx, l.CA.TLS()); err != nil {
 		return fmt.Errorf("starting the lab's canaries: %w", err)
 	}
 	return l.Begin()
-}
-
-// siteListeners are where the app and the public sites listen.
-func siteListeners() []app.Listen {
-	listeners := []app.Listen{{Addr: appAddr()}}
-	for _, a := range publicAddrs() {
-		listeners = append(listeners,
-			app.Listen{Addr: netip.AddrPortFrom(a, SitePort)}, app.Listen{Addr: netip.AddrPortFrom(a, RebindPort)},
-			app.Listen{Addr: netip.AddrPortFrom(a, TLSPort), TLS: true})
-	}
-	for _, a := range neighbours() {
-		listeners = append(listeners, app.Listen{Addr: netip.AddrPortFrom(a, SitePort)})
-	}
-	return listeners
 }
 
 // Begin forgets what earlier specs did to the fakes: every spec can run alone, first or last.

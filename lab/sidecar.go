@@ -100,7 +100,7 @@ func (l *Lab) StartWith(ctx context.Context, c Config, o target.Options) (*Sidec
 		return nil, err
 	}
 	var ready readyLine
-	if err := json.Unmarshal([]byte(line), &ready); err != nil || !ready.Ready || ready.Port == 0 {
+	if err := json.Unmarshal([]byte(line), &ready); err != nil || !ready.Ready || ready.Port <= 0 || ready.PID <= 0 {
 		return nil, fmt.Errorf("the target's first line on stdout is no ready line: %q", line)
 	}
 	host, _ := c["host"].(string)

@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/onsi/ginkgo/v2"
@@ -96,8 +98,8 @@ func (t *teller) began(r ginkgo.SpecReport) {
 }
 
 func (t *teller) evidence(r ginkgo.SpecReport, pieces map[string][]byte) {
-	for name, data := range pieces {
-		t.notify(EventEvidence, Evidence{clause(r), r.FullText(), name, data})
+	for _, name := range slices.Sorted(maps.Keys(pieces)) {
+		t.notify(EventEvidence, Evidence{clause(r), r.FullText(), name, pieces[name]})
 	}
 }
 
