@@ -42,14 +42,8 @@ func pagesOwn(l *lab.Lab) {
 			engine.Harness(l.DNS.Set("rebind.test", dns.Answer(l.Public(0)), dns.Answer(l.AppAddr().Addr())))
 			rebind := pages.Rebind{Path: "/health", Times: 12, Interval: 100 * time.Millisecond, Timeout: 2 * time.Second}
 			attack.Rebound(l, "rebind.test", "/frame", rebind)
-			frame := pages.Reach{
-				Targets: []pages.Target{{
-					Tag: "frame", URL: fmt.Sprintf("http://rebind.test:%d/frame", lab.RebindPort), Ways: []pages.Way{pages.Iframe},
-				}},
-				Timeout: rebind.Longest(),
-			}
-			var results []pages.Result
-			attack.Open(ctx, l, s, "/attack", frame, frame.Longest(), &results)
+			urls := []string{fmt.Sprintf("http://rebind.test:%d/frame", lab.RebindPort)}
+			attack.Done(ctx, attack.Frames(ctx, l, s, urls, len(urls)), rebind.Longest())
 			attack.Polled(l, "rebind.test", "/frame", rebind)
 			attack.Alive(ctx, s)
 			Expect(s.Strangers(ctx)).To(BeEmpty(), "connections to the sidecar's port %d that the suite didn't make", s.Port)

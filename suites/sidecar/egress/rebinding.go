@@ -74,17 +74,15 @@ func rebinding(l *lab.Lab) {
 	It("isn't led to a private address within one page load", engine.Clause("egress.rebinding-answer-flip"), SpecTimeout(90*time.Second),
 		func(ctx SpecContext) {
 			s := attack.Sidecar(ctx, l)
-			var targets []pages.Target
+			var urls []string
 			poll := pages.Rebind{Path: "/secret", Times: 10, Interval: 100 * time.Millisecond, Timeout: 2 * time.Second}
 			for i, private := range privates() {
 				name := fmt.Sprintf("page%d.evil.test", i)
 				engine.Harness(l.DNS.Set(name, flip(l, 1, private)...))
 				attack.Rebound(l, name, "/frame", poll)
-				targets = append(targets, pages.Target{Tag: name, URL: l.NameURL(name, "/frame"), Ways: []pages.Way{pages.Iframe}})
+				urls = append(urls, l.NameURL(name, "/frame"))
 			}
-			frames := pages.Reach{Targets: targets, Timeout: poll.Longest()}
-			var results []pages.Result
-			attack.Open(ctx, l, s, "/attack", frames, frames.Longest(), &results)
+			attack.Done(ctx, attack.Frames(ctx, l, s, urls, len(urls)), poll.Longest())
 			for i := range privates() {
 				attack.Polled(l, fmt.Sprintf("page%d.evil.test", i), "/frame", poll)
 			}

@@ -3,9 +3,6 @@ package egress
 import (
 	"context"
 	"fmt"
-	"html/template"
-	"io"
-	"net/http"
 	"net/url"
 	"slices"
 	"time"
@@ -44,19 +41,6 @@ func byPage(to string) map[string]string {
 // secret is a URL at a private address that a redirect leads to.
 func secret(i int) string {
 	return "http://" + lab.Authority(privates()[i], lab.CanaryPort) + "/secret"
-}
-
-// frames serves a page with a frame for each URL; the frames stay, so that what a page in one does later still happens.
-func frames(l *lab.Lab, path string, urls []string) error {
-	page := template.Must(template.New("frames").Parse(`<!doctype html><title>frames</title>
-{{range .}}<iframe src="{{.}}" width="40" height="20"></iframe>
-{{end}}`))
-	return l.Sites.Handle(l.AppAddr().String(), path, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		if err := page.Execute(w, urls); err != nil {
-			_, _ = io.WriteString(w, err.Error())
-		}
-	}))
 }
 
 func redirects(l *lab.Lab) {
@@ -102,9 +86,7 @@ func redirects(l *lab.Lab) {
 			for _, path := range controls {
 				urls = append(urls, l.PublicURL(1, path))
 			}
-			engine.Harness(frames(l, "/frames", urls))
-			session := attack.Connect(ctx, s)
-			Expect(session.Navigate(ctx, l.AppURL("/frames"))).To(Succeed(), "opening a page with the frames")
+			session := attack.Frames(ctx, l, s, urls, 0)
 			Eventually(ctx, func() int { return arrivals(l) }).WithTimeout(15*time.Second).Should(Equal(len(controls)),
 				"the control: frames that lead on to a public destination arrive there")
 			Eventually(ctx, func() int { return leading(l) }).WithTimeout(15*time.Second).Should(Equal(hops+len(controls)),
