@@ -22,6 +22,9 @@ import (
 // controlTag and lastTag name the targets of every page that must be reached: before all others, and behind them.
 const controlTag, lastTag = "control", "last"
 
+// attemptWithin bounds one attempt of a page: generous, since a busy machine must not make a control look refused.
+const attemptWithin = 5 * time.Second
+
 // Page opens a page of the app in the sidecar's browser that tries each target by each way, and waits until it is done.
 // A public target goes with them and must be reached by the same ways: a page that reaches nothing proves nothing. Another
 // comes last, by the ways that a page doesn't wait for: once it is reached, those of all targets have been tried.
@@ -33,7 +36,7 @@ func Page(ctx context.Context, l *lab.Lab, s *lab.Sidecar, targets []pages.Targe
 	if len(last.Ways) > 0 {
 		all = append(all, last)
 	}
-	reach := pages.Reach{Targets: all, Timeout: 2 * time.Second, Parallel: 48}
+	reach := pages.Reach{Targets: all, Timeout: attemptWithin, Parallel: 32}
 	var results []pages.Result
 	Open(ctx, l, s, "/attack", reach, reach.Longest(), &results)
 	for _, way := range control.Ways {
