@@ -19,7 +19,7 @@ func (l *Lab) Public(i int) netip.Addr { return publicAddrs()[i] }
 
 // PublicURL is a URL of public site number i, by its address.
 func (l *Lab) PublicURL(i int, path string) string {
-	return "http://" + HostPort(publicAddrs()[i], SitePort) + path
+	return "http://" + Authority(publicAddrs()[i], SitePort) + path
 }
 
 // NameURL is a URL of a name at the sites' port.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
-	"strconv"
 	"strings"
 )
 
@@ -92,6 +90,3 @@ func (p *Proxy) Connect(ctx context.Context, authority, path string) (tunnel boo
 	answer, err = c.Receive("GET")
 	return true, answer, err
 }
-
-// HostPort joins an address and a port as they stand in a URL.
-func HostPort(a netip.Addr, port int) string { return net.JoinHostPort(a.String(), strconv.Itoa(port)) }

@@ -28,7 +28,7 @@ const attemptWithin = 5 * time.Second
 // Page opens a page of the app in the sidecar's browser that tries each target by each way, and waits until it is done.
 // A public target goes with them and must be reached by the same ways: a page that reaches nothing proves nothing. Another
 // comes last, by the ways that a page doesn't wait for: once it is reached, those of all targets have been tried.
-func Page(ctx context.Context, l *lab.Lab, s *lab.Sidecar, targets []pages.Target) []pages.Result {
+func Page(ctx context.Context, l *lab.Lab, s *lab.Sidecar, targets []pages.Target) {
 	ginkgo.GinkgoHelper()
 	control := pages.Target{Tag: controlTag, URL: l.PublicURL(0, "/any"), Ways: ways(targets)}
 	all := append([]pages.Target{control}, targets...)
@@ -54,7 +54,6 @@ func Page(ctx context.Context, l *lab.Lab, s *lab.Sidecar, targets []pages.Targe
 		Eventually(ctx, func() bool { return Arrived(l, lastTag, way) }).WithTimeout(5*time.Second).Should(BeTrue(),
 			"the page's last control: reaching the public %s by %s arrives", last.URL, way)
 	}
-	return results
 }
 
 // MayBeOff tells the ways that a sidecar may switch off for every destination, since no page depends on them: hints and
