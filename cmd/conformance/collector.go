@@ -8,25 +8,27 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/browser-sidecar/conformance/report"
 	"github.com/browser-sidecar/conformance/suites/engine"
 )
 
-// collector turns a shard's events into a report.
+// collector turns the events of shards that run side by side into one report.
 type collector struct {
 	plan     *plan
 	proved   map[string][]string
-	run      *report.Run
 	console  *report.Console
 	evidence *report.Evidence
 
+	mu       sync.Mutex // guards what follows while shards run
+	run      *report.Run
 	specs    map[string][]report.SpecResult
 	captured map[string][]string // evidence paths by spec
-	finished bool
 }
 
 func newCollector(p *plan, proved map[string][]string, r *report.Run, c *report.Console, e *report.Evidence) *collector {
@@ -36,108 +38,126 @@ func newCollector(p *plan, proved map[string][]string, r *report.Run, c *report.
 	}
 }
 
-// judge runs what is runnable in a lab. What goes wrong with the lab is noted in the report.
-func (c *collector) judge(ctx context.Context, o runOptions) {
+// judge runs each hand of clauses in a lab of its own. What goes wrong with a lab is noted in the report.
+func (c *collector) judge(ctx context.Context, o runOptions, hands [][]string) {
 	c.console.Begin(c.run, c.plan.runnable, len(c.plan.contract.Clauses))
 	if len(c.plan.runnable) == 0 {
 		return
 	}
-	order, err := o.order(c.plan)
-	if err != nil {
-		c.broken(err)
-		return
+	errs := make([]error, len(hands))
+	var labs sync.WaitGroup
+	for i, clauses := range hands {
+		labs.Go(func() { errs[i] = (&hand{collector: c, clauses: clauses}).play(ctx, o) })
 	}
-	code := 0
-	shard, err := o.launch(ctx)
-	if err == nil {
-		code, err = shard.Run(ctx, order, c.event)
+	labs.Wait()
+	if ctx.Err() != nil {
+		// Whatever the labs said while they were being put away follows from that.
+		c.run.HarnessError = ""
+		errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, context.Canceled) })
+		errs = slices.Insert(errs, 0, errors.New("the run was interrupted"))
 	}
-	switch {
-	case ctx.Err() != nil:
-		// Whatever the lab said while it was being put away follows from that.
-		c.run.HarnessError = errors.Join(errors.New("the run was interrupted"), notCanceled(err)).Error()
-	case err != nil:
+	if err := errors.Join(errs...); err != nil {
 		c.broken(err)
-	case !c.finished:
-		c.broken(fmt.Errorf("the lab ended early, with exit code %d", code))
-	case code != 0:
-		c.broken(fmt.Errorf("the lab ended with exit code %d after its last spec", code))
 	}
 }
 
-// notCanceled leaves out an error that only says that the run was interrupted.
-func notCanceled(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
-}
-
-// broken notes what makes the whole run worthless; the first reason counts.
+// broken notes what makes the whole run worthless; the first reason counts. The caller holds the lock.
 func (c *collector) broken(err error) {
 	if c.run.HarnessError == "" {
 		c.run.HarnessError = err.Error()
 	}
 }
 
-func (c *collector) event(method string, params json.RawMessage) {
-	if err := c.take(method, params); err != nil {
-		c.broken(fmt.Errorf("reading the lab's event %s: %w", method, err))
+// hand is what one lab has to prove.
+type hand struct {
+	*collector
+	clauses  []string
+	finished bool
+}
+
+// play runs the hand's clauses in a lab and returns what went wrong with the lab.
+func (h *hand) play(ctx context.Context, o runOptions) error {
+	order, err := o.order(h.clauses)
+	if err != nil {
+		return err
+	}
+	shard, err := o.launch(ctx)
+	if err != nil {
+		return err
+	}
+	code, err := shard.Run(ctx, order, h.event)
+	switch {
+	case err != nil:
+		return err
+	case !h.finished:
+		return fmt.Errorf("the lab ended early, with exit code %d", code)
+	case code != 0:
+		return fmt.Errorf("the lab ended with exit code %d after its last spec", code)
+	}
+	return nil
+}
+
+func (h *hand) event(method string, params json.RawMessage) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.take(method, params); err != nil {
+		h.broken(fmt.Errorf("reading the lab's event %s: %w", method, err))
 	}
 }
 
-func (c *collector) take(method string, params json.RawMessage) error {
+func (h *hand) take(method string, params json.RawMessage) error {
 	switch method {
 	case engine.EventPlanned:
 		e, err := engine.Decode[engine.Planned](params)
-		c.run.Target.Version = e.TargetVersion
-		if want := c.expected(); err == nil && e.Specs != want {
+		h.run.Target.Version = e.TargetVersion
+		if want := h.expected(); err == nil && e.Specs != want {
 			// The lab's image holds a suite of its own, which may be an older one.
 			err = fmt.Errorf("the lab's suite has %d specs for these clauses and this program's has %d: build the lab's image again", e.Specs, want)
 		}
 		return err
 	case engine.EventBegan:
 		e, err := engine.Decode[engine.Began](params)
-		c.console.Start(e.Clause)
+		h.console.Start(e.Clause)
 		return err
 	case engine.EventEvidence:
 		e, err := engine.Decode[engine.Evidence](params)
 		if err != nil {
 			return err
 		}
-		path, err := c.evidence.Save(e.Clause, e.Name, e.Data)
-		c.captured[e.Spec] = append(c.captured[e.Spec], path)
+		path, err := h.evidence.Save(e.Clause, e.Name, e.Data)
+		h.captured[e.Spec] = append(h.captured[e.Spec], path)
 		return err
 	case engine.EventEnded:
 		e, err := engine.Decode[engine.Ended](params)
 		if err != nil {
 			return err
 		}
-		return c.ended(e)
+		return h.ended(e)
 	case engine.EventNeverReady:
 		e, err := engine.Decode[engine.Reason](params)
-		c.run.TargetNeverReady = e.Reason
+		h.run.TargetNeverReady = e.Reason
 		return err
 	case engine.EventBroken:
 		e, err := engine.Decode[engine.Reason](params)
-		c.broken(errors.New(e.Reason))
+		h.broken(errors.New(e.Reason))
 		return err
 	case engine.EventFinished:
-		c.finished = true
+		h.finished = true
 		return nil
 	}
 	return errors.New("there is no such event")
 }
 
 // expected is how many specs should run.
-func (c *collector) expected() int {
+func (h *hand) expected() int {
 	n := 0
-	for _, id := range c.plan.runnable {
-		n += len(c.proved[id])
+	for _, id := range h.clauses {
+		n += len(h.proved[id])
 	}
 	return n
 }
 
+// ended adds a spec's result, and shows its clause's once that is complete. The caller holds the lock.
 func (c *collector) ended(e engine.Ended) error {
 	outcome, err := report.ParseOutcome(e.Outcome)
 	if err != nil {

@@ -32,6 +32,7 @@ type runOptions struct {
 	profiles    []string
 	filter      spec.Filter
 	long        bool
+	parallel    int
 	seed        int64
 	out         string
 	argv        []string
@@ -61,6 +62,7 @@ func runCommand() *cobra.Command {
 	f.DurationVar(&o.readyWithin, "ready-timeout", 8*time.Second, "how long the sidecar may take from start to ready line")
 	f.StringSliceVar(&o.profiles, "claim", []string{"core"}, "profiles that the sidecar claims")
 	f.BoolVar(&o.long, "long", false, "also run the clauses that take long")
+	f.IntVarP(&o.parallel, "parallel", "p", 0, "labs side by side, each with targets of its own; 0 takes as many as fit this machine")
 	f.Int64Var(&o.seed, "seed", 0, "order of the specs; 0 draws one")
 	f.StringVar(&o.out, "out", "out/run", "directory for the reports and the evidence")
 	selectionFlags(cmd, &o.filter)
@@ -89,6 +91,9 @@ func (o *runOptions) check() error {
 	}
 	if _, err := o.sandboxValue(); err != nil {
 		return err
+	}
+	if o.parallel < 0 {
+		return fmt.Errorf("--parallel must be 0 or more, not %d", o.parallel)
 	}
 	if o.readyWithin <= 0 {
 		return fmt.Errorf("--ready-timeout must be positive, not %s", o.readyWithin)
@@ -119,10 +124,14 @@ func run(cmd *cobra.Command, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.parallel == 0 {
+		o.parallel = fittingLabs()
+	}
 	if o.seed == 0 {
 		o.seed = rand.Int64N(1 << 31)
 	}
 	o.effective = effective(cmd)
+	hands := deal(plan.runnable, o.parallel, costs(lastTimes(o.out), suite.Proved()))
 	dir, err := emptyDir(o.out)
 	if err != nil {
 		return failure{err}
@@ -140,7 +149,7 @@ func run(cmd *cobra.Command, o runOptions) error {
 	})
 	defer console.Close()
 	c := newCollector(plan, suite.Proved(), newReport(o, plan), console, evidence)
-	c.judge(cmd.Context(), o)
+	c.judge(cmd.Context(), o, hands)
 	if err := errors.Join(c.finish(time.Now()), evidence.Close()); err != nil {
 		return failure{err}
 	}
@@ -193,8 +202,8 @@ func emptyDir(dir string) (string, error) {
 	return abs, nil
 }
 
-// order is what the shard gets.
-func (o *runOptions) order(plan *plan) (engine.Order, error) {
+// order is what the shard gets that proves these clauses.
+func (o *runOptions) order(clauses []string) (engine.Order, error) {
 	sandbox, err := o.sandboxValue()
 	if err != nil {
 		return engine.Order{}, err
@@ -209,7 +218,7 @@ func (o *runOptions) order(plan *plan) (engine.Order, error) {
 		argv = append([]string{path}, argv[1:]...)
 	}
 	return engine.Order{
-		Clauses: plan.runnable,
+		Clauses: clauses,
 		Seed:    o.seed,
 		Target:  engine.TargetOrder{Kind: o.target, Argv: argv, Sandbox: sandbox, ReadyWithin: o.readyWithin},
 	}, nil
