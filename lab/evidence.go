@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/browser-sidecar/conformance/target"
 )
 
 // screenshotWithin bounds the screenshot of a target that may be broken.
@@ -29,8 +31,8 @@ func (l *Lab) Evidence(ctx context.Context) map[string][]byte {
 	}
 	l.mu.Lock()
 	for i, p := range l.processes {
-		pieces[fmt.Sprintf("target-%d.stderr.txt", i+1)] = []byte(p.Stderr.String())
-		pieces[fmt.Sprintf("target-%d.stdout.txt", i+1)] = []byte(p.Stdout.String())
+		pieces[fmt.Sprintf("target-%d.stderr.txt", i+1)] = kept(p.Stderr)
+		pieces[fmt.Sprintf("target-%d.stdout.txt", i+1)] = kept(p.Stdout)
 	}
 	l.mu.Unlock()
 	for name, data := range pieces {
@@ -40,6 +42,15 @@ func (l *Lab) Evidence(ctx context.Context) map[string][]byte {
 		pieces["screenshot.png"] = png
 	}
 	return pieces
+}
+
+// kept is what is kept of a stream, and says so where that isn't all.
+func kept(o *target.Output) []byte {
+	text := []byte(o.String())
+	if o.Dropped() {
+		text = append(text, "\n[the stream was longer than what is kept of it]\n"...)
+	}
+	return text
 }
 
 // screenshot asks the shared sidecar for one; it gives nothing where that doesn't work, since evidence must not fail.

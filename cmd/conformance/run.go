@@ -36,6 +36,8 @@ type runOptions struct {
 	seed        int64
 	out         string
 	argv        []string
+	// securityOptions are Docker's for the sidecar's container; check reads them.
+	securityOptions []string
 	// effective are all options with where their value came from.
 	effective []report.Option
 }
@@ -91,6 +93,16 @@ func (o *runOptions) check() error {
 	}
 	if _, err := o.sandboxValue(); err != nil {
 		return err
+	}
+	if o.seccomp != "" {
+		profile, err := os.ReadFile(o.seccomp)
+		if err != nil {
+			return fmt.Errorf("reading --seccomp: %w", err)
+		}
+		if !json.Valid(profile) {
+			return fmt.Errorf("reading --seccomp: %s is not JSON", o.seccomp)
+		}
+		o.securityOptions = []string{"seccomp=" + string(profile)}
 	}
 	if o.parallel < 0 {
 		return fmt.Errorf("--parallel must be 0 or more, not %d", o.parallel)
@@ -234,18 +246,7 @@ func (o *runOptions) launch(ctx context.Context) (*launch.Shard, error) {
 		argv := func(dir string) []string { return []string{self, "lab-init", dir, self, "shard", dir} }
 		return launch.Namespaces(ctx, argv, os.Stderr)
 	}
-	options := launch.ContainerOptions{
-		LabImage: o.labImage, Argv: []string{"shard", launch.SharedDir}, TargetImage: o.image,
-	}
-	if o.seccomp != "" {
-		profile, err := os.ReadFile(o.seccomp)
-		if err != nil {
-			return nil, fmt.Errorf("reading --seccomp: %w", err)
-		}
-		if !json.Valid(profile) {
-			return nil, fmt.Errorf("reading --seccomp: %s is not JSON", o.seccomp)
-		}
-		options.SecurityOptions = []string{"seccomp=" + string(profile)}
-	}
-	return launch.Container(ctx, options, os.Stderr)
+	return launch.Container(ctx, launch.ContainerOptions{
+		LabImage: o.labImage, Argv: []string{"shard", launch.SharedDir}, TargetImage: o.image, SecurityOptions: o.securityOptions,
+	}, os.Stderr)
 }

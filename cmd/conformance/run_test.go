@@ -100,11 +100,14 @@ func TestWrongUsageExits64(t *testing.T) {
 		"an unknown claim":   {"run", "--target", "command", "--claim", "cor", "--", "x"},
 		"an empty selection": {"run", "--target", "command", "--section", "egress", "--profile", "recording", "--", "x"},
 		"a selection of pending clauses of no claimed profile": {"run", "--target", "command", "--section", "ticket", "--", "x"},
-		"a bad sandbox":          {"run", "--target", "command", "--chromium-sandbox", "maybe", "--", "x"},
-		"an unknown list flag":   {"list", "--frobnicate"},
-		"an unknown list clause": {"list", "--clause", "no.such"},
-		"an unknown mutant":      {"mutants", "--root", filepath.Join("..", ".."), "--mutant", "no-such"},
-		"no mutants":             {"mutants", "--root", t.TempDir()},
+		"a seccomp profile that isn't there":                   {"run", "--target", "image", "--image", "x", "--seccomp", "no-such.json"},
+		"a seccomp profile that isn't JSON":                    {"run", "--target", "image", "--image", "x", "--seccomp", "run_test.go"},
+		"a negative number of labs":                            {"run", "--target", "command", "-p", "-1", "--", "x"},
+		"a bad sandbox":                                        {"run", "--target", "command", "--chromium-sandbox", "maybe", "--", "x"},
+		"an unknown list flag":                                 {"list", "--frobnicate"},
+		"an unknown list clause":                               {"list", "--clause", "no.such"},
+		"an unknown mutant":                                    {"mutants", "--root", filepath.Join("..", ".."), "--mutant", "no-such"},
+		"no mutants":                                           {"mutants", "--root", t.TempDir()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if code, text := b.run(t, args...); code != report.ExitUsage || text == "" {
