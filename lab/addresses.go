@@ -28,8 +28,23 @@ const (
 	Special      Class = "special"
 	Platform     Class = "platform"
 	Public       Class = "public"
-	Neighbour    Class = "neighbour"
+	// Neighbours lie just outside a range that is private, and are public.
+	Neighbour         Class = "neighbour"
+	SpecialNeighbour  Class = "special-neighbour"
+	PlatformNeighbour Class = "platform-neighbour"
+	// EmbeddedPublic addresses are NAT64 forms of public ones.
+	EmbeddedPublic Class = "embedded-public"
 )
+
+// public tells the classes that a page may reach: a site listens at their addresses, and no canary.
+func (c Class) public() bool {
+	switch c {
+	case Public, Neighbour, SpecialNeighbour, PlatformNeighbour, EmbeddedPublic:
+		return true
+	default:
+		return false
+	}
+}
 
 // Address is one row of the address table.
 type Address struct {
@@ -49,14 +64,6 @@ func publicAddrs() []netip.Addr {
 	return []netip.Addr{
 		netip.MustParseAddr("93.184.216.34"), netip.MustParseAddr("93.184.216.35"), netip.MustParseAddr("93.184.216.36"),
 		netip.MustParseAddr("2606:2800:220:1:248:1893:25c8:1946"),
-	}
-}
-
-// neighbours lie just outside the private networks: a site listens on each too, at SitePort.
-func neighbours() []netip.Addr {
-	return []netip.Addr{
-		netip.MustParseAddr("9.255.255.254"), netip.MustParseAddr("11.0.0.1"), netip.MustParseAddr("172.15.255.254"),
-		netip.MustParseAddr("172.32.0.1"), netip.MustParseAddr("192.167.255.254"), netip.MustParseAddr("192.169.0.1"),
 	}
 }
 
@@ -86,15 +93,32 @@ func Table() []Address {
 			"10.0.0.5", "10.66.0.5", "172.16.0.5", "172.31.255.6", "192.168.0.5", "192.168.1.1", "fc00::5", "fd66::5",
 		}},
 		{Embedded, Reachable, []string{
-			"::10.0.0.5", "::169.254.169.254", "::127.0.0.2", "64:ff9b::10.0.0.5", "64:ff9b::169.254.169.254", "64:ff9b::127.0.0.1",
+			"::10.0.0.5", "::169.254.169.254", "::127.0.0.2", "::172.16.0.5", "::192.168.0.5", "64:ff9b::10.0.0.5",
+			"64:ff9b::169.254.169.254", "64:ff9b::127.0.0.1", "64:ff9b::172.31.255.6", "64:ff9b::192.168.0.5", "64:ff9b::",
 		}},
 		{EmbeddedRare, Reachable, []string{
-			"2002:7f00:1::1", "2002:a00:5::1", "2001:0:7f00:1::1", "2001:0:102:304::f5ff:fffa",
-			"64:ff9b:1::7f00:1", "64:ff9b:1:7f00:0:100::", "::ffff:0:127.0.0.1",
+			"2002:7f00:1::1", "2002:a00:5::1", "2002:a9fe:a9fe::1", "2002:c0a8:5::", "2001:0:7f00:1::1", "2001:0:102:304::f5ff:fffa",
+			"2001:0:102:304:8000:63bf:5601:5601", "64:ff9b:1::7f00:1", "64:ff9b:1::a9fe:a9fe", "64:ff9b:1:7f00:0:100::",
+			"64:ff9b:1:a9fe:a9:fe00::", "64:ff9b:1:ac10:0:500::", "::ffff:0:127.0.0.1", "::ffff:0:169.254.169.254",
 		}},
-		{Special, Reachable, []string{"0.0.0.5", "100.64.0.5", "192.0.0.5", "198.18.0.5", "240.0.0.5", "fec0::5"}},
-		{Special, RefusalOnly, []string{"224.0.0.251", "255.255.255.255", "ff02::1", "::"}},
-		{Platform, Reachable, []string{"168.63.129.16"}},
+		{Special, Reachable, []string{
+			"0.0.0.5", "0.255.255.254", "100.64.0.5", "100.127.255.254", "192.0.0.5", "192.0.0.254", "198.18.0.5", "198.19.255.254",
+			"240.0.0.5", "255.255.255.254", "fec0::5", "feff::5",
+		}},
+		{Special, RefusalOnly, []string{"224.0.0.251", "239.255.255.250", "255.255.255.255", "ff02::1", "ff0e::5", "::"}},
+		{Platform, Reachable, []string{
+			"168.63.129.16", "::168.63.129.16", "64:ff9b::168.63.129.16", "2002:a83f:8110::1", "2001:0:a83f:8110::1",
+			"2001:0:102:304::57c0:7eef", "64:ff9b:1::a83f:8110", "64:ff9b:1:a83f:81:1000::", "::ffff:0:168.63.129.16",
+		}},
+		{Neighbour, Reachable, []string{
+			"9.255.255.254", "11.0.0.1", "172.15.255.254", "172.32.0.1", "192.167.255.254", "192.169.0.1",
+		}},
+		{SpecialNeighbour, Reachable, []string{
+			"1.0.0.2", "100.63.255.254", "100.128.0.1", "191.255.255.254", "192.0.1.1", "198.17.255.254", "198.20.0.1",
+			"223.255.255.254",
+		}},
+		{PlatformNeighbour, Reachable, []string{"168.63.129.15", "168.63.129.17"}},
+		{EmbeddedPublic, Reachable, []string{"64:ff9b::93.184.216.34", "64:ff9b::168.63.129.17"}},
 	} {
 		for _, a := range row.addrs {
 			table = append(table, Address{netip.MustParseAddr(a), row.class, row.kind})
@@ -102,9 +126,6 @@ func Table() []Address {
 	}
 	for _, a := range publicAddrs() {
 		table = append(table, Address{a, Public, Reachable})
-	}
-	for _, a := range neighbours() {
-		table = append(table, Address{a, Neighbour, Reachable})
 	}
 	return table
 }

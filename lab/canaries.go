@@ -53,7 +53,7 @@ func guarded() []netip.Addr {
 	var addrs []netip.Addr
 	for _, a := range Table() {
 		switch {
-		case a.Class == Public || a.Class == Neighbour || a.Addr == appAddr().Addr():
+		case a.Class.public() || a.Addr == appAddr().Addr():
 		case a.Kind == Reachable:
 			addrs = append(addrs, a.Addr)
 		case a.Kind == RawWithZone:

@@ -22,8 +22,10 @@ func siteListeners() []app.Listen {
 			app.Listen{Addr: netip.AddrPortFrom(a, SitePort)}, app.Listen{Addr: netip.AddrPortFrom(a, RebindPort)},
 			app.Listen{Addr: netip.AddrPortFrom(a, TLSPort), TLS: true})
 	}
-	for _, a := range neighbours() {
-		listeners = append(listeners, app.Listen{Addr: netip.AddrPortFrom(a, SitePort)})
+	for _, a := range Table() {
+		if a.Class.public() && a.Class != Public {
+			listeners = append(listeners, app.Listen{Addr: netip.AddrPortFrom(a.Addr, SitePort)})
+		}
 	}
 	return listeners
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
 
+	"github.com/browser-sidecar/conformance/fakes/dns"
 	"github.com/browser-sidecar/conformance/fixtures/pages"
 	"github.com/browser-sidecar/conformance/lab"
 	"github.com/browser-sidecar/conformance/suites/attack"
@@ -73,55 +73,80 @@ func authorities(hosts []string, ports ...int) []string {
 	return all
 }
 
+// addressClass is what one clause says that no page reaches, in every form that a page or a raw request can give it.
+type addressClass struct {
+	clause, sentence string
+	hosts            []string     // as they stand in a URL
+	raw              []string     // what only raw requests can carry, or what a page's browser would make one of hosts of
+	ends             []netip.Addr // addresses at which names end
+	ways             int          // that a page tries each host by
+}
+
+func (c addressClass) specs(l *lab.Lab) {
+	It("lets no page reach "+c.sentence, engine.Clause(c.clause), SpecTimeout(2*time.Minute), func(ctx SpecContext) {
+		s := attack.Sidecar(ctx, l)
+		pageBy(ctx, l, s, authorities(slices.Concat(c.hosts, ending(l, c.ends)), lab.CanaryPort), c.ways)
+	})
+
+	It("lets no raw request to its proxy reach "+c.sentence, engine.Clause(c.clause), SpecTimeout(2*time.Minute), func(ctx SpecContext) {
+		s := attack.Sidecar(ctx, l)
+		all := authorities(slices.Concat(c.hosts, c.raw, ending(l, c.ends)), 80, lab.CanaryPort, 443)
+		refusedRaw(ctx, l, proxy(ctx, s), all)
+		untouched(ctx, l, s, "asking the proxy for "+c.sentence)
+	})
+}
+
+// ending scripts a name for each address, which ends there by an A or an AAAA record.
+func ending(l *lab.Lab, addrs []netip.Addr) []string {
+	GinkgoHelper()
+	var all []string
+	for i, a := range addrs {
+		name := fmt.Sprintf("end%d.evil.test", i)
+		engine.Harness(l.DNS.Set(name, dns.Answer(a)))
+		all = append(all, name)
+	}
+	return all
+}
+
 func addresses(l *lab.Lab) {
-	for _, row := range []struct {
-		clause, sentence string
-		hosts, raw       []string
-	}{
+	everyWay := len(pages.Ways())
+	for _, class := range []addressClass{
 		// "No page reaches a loopback address: not as 127.0.0.1 or another of 127.0.0.0/8, localhost or a name below it, [::1],
 		// 0.0.0.0, 127.1, a decimal, hexadecimal or octal spelling, or an IPv4-mapped form."
-		{"egress.loopback", "a loopback address", loopbackHosts(), zonedLoopbackHosts()},
+		{clause: "egress.loopback", sentence: "a loopback address", hosts: loopbackHosts(), raw: zonedLoopbackHosts(), ways: everyWay},
 		// "No page reaches a link-local address: 169.254.169.254 and the rest of 169.254.0.0/16, and fe80::/10 with or without a
 		// zone."
-		{"egress.link-local", "a link-local address", linkLocalHosts(), zonedHosts()},
+		{clause: "egress.link-local", sentence: "a link-local address", hosts: linkLocalHosts(), raw: zonedHosts(), ways: everyWay},
 		// "No page reaches an address in 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 or fc00::/7."
-		{"egress.private", "a private address", privateHosts(), nil},
+		{clause: "egress.private", sentence: "a private address", hosts: privateHosts(), ways: everyWay},
 	} {
-		It("lets no page reach "+row.sentence, engine.Clause(row.clause), SpecTimeout(2*time.Minute), func(ctx SpecContext) {
-			s := attack.Sidecar(ctx, l)
-			page(ctx, l, s, authorities(row.hosts, lab.CanaryPort))
-		})
-
-		It("lets no raw request to its proxy reach "+row.sentence, engine.Clause(row.clause), SpecTimeout(2*time.Minute), func(ctx SpecContext) {
-			s := attack.Sidecar(ctx, l)
-			all := authorities(slices.Concat(row.hosts, row.raw), 80, lab.CanaryPort, 443)
-			refusedRaw(ctx, l, proxy(ctx, s), all)
-			untouched(ctx, l, s, "asking the proxy for "+row.sentence)
-		})
+		class.specs(l)
 	}
 
 	// "The neighbours of these ranges, such as 172.32.0.1, are public and work."
 	It("lets requests reach the neighbours of the private networks", engine.Clause("egress.private"), func(ctx SpecContext) {
 		s := attack.Sidecar(ctx, l)
-		p := proxy(ctx, s)
-		for _, a := range lab.Of(lab.Neighbour) {
-			authority := lab.Authority(a, lab.SitePort)
-			answer, err := p.Do(ctx, plain(authority))
-			Expect(err).NotTo(HaveOccurred(), "asking the proxy for http://%s/", authority)
-			Expect(answer.Status).To(Equal(200), "asking the proxy for http://%s/: %s", authority, answer)
-			tunnel, answer, err := p.Connect(ctx, authority, "/status?code=200")
-			Expect(err).NotTo(HaveOccurred(), "asking the proxy for CONNECT %s", authority)
-			Expect(tunnel).To(BeTrue(), "asking the proxy for CONNECT %s: %s", authority, answer)
-		}
+		grantedRaw(ctx, proxy(ctx, s), authorities(hostsOf(lab.Of(lab.Neighbour)), lab.SitePort))
 	})
 }
 
 // page tries every authority by every way that a page has.
 func page(ctx context.Context, l *lab.Lab, s *lab.Sidecar, authorities []string) {
 	GinkgoHelper()
+	pageBy(ctx, l, s, authorities, len(pages.Ways()))
+}
+
+// pageBy tries every authority by so many of the ways that a page has, each by others than the one before it.
+func pageBy(ctx context.Context, l *lab.Lab, s *lab.Sidecar, authorities []string, each int) {
+	GinkgoHelper()
+	all := pages.Ways()
 	var targets []pages.Target
 	for i, authority := range authorities {
-		targets = append(targets, pages.Target{Tag: fmt.Sprintf("target-%d", i), URL: "http://" + authority + "/any"})
+		target := pages.Target{Tag: fmt.Sprintf("target-%d", i), URL: "http://" + authority + "/any"}
+		for n := range each {
+			target.Ways = append(target.Ways, all[(i*each+n)%len(all)])
+		}
+		targets = append(targets, target)
 	}
 	attack.Page(ctx, l, s, targets)
 	untouched(ctx, l, s, "opening a page that tries them by every way")

@@ -7,11 +7,13 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
 	"github.com/browser-sidecar/conformance/fakes/canary"
+	"github.com/browser-sidecar/conformance/fixtures/pages"
 	"github.com/browser-sidecar/conformance/lab"
 	"github.com/browser-sidecar/conformance/suites/attack"
 	"github.com/browser-sidecar/conformance/suites/engine"
@@ -77,6 +79,37 @@ func refusedRaw(ctx context.Context, l *lab.Lab, p *lab.Proxy, authorities []str
 		}
 	}
 	controlRaw(ctx, l, p)
+}
+
+// grantedRaw asks the proxy's own port for each public authority, as a plain request and as CONNECT, and wants both to
+// reach a site.
+func grantedRaw(ctx context.Context, p *lab.Proxy, authorities []string) {
+	GinkgoHelper()
+	for _, authority := range authorities {
+		answer, err := p.Do(ctx, plain(authority))
+		Expect(err).NotTo(HaveOccurred(), "asking the proxy for http://%s/", authority)
+		Expect(answer.Status).To(Equal(200), "asking the proxy for http://%s/: %s", authority, answer)
+		tunnel, answer, err := p.Connect(ctx, authority, "/status?code=200")
+		Expect(err).NotTo(HaveOccurred(), "asking the proxy for CONNECT %s", authority)
+		Expect(tunnel).To(BeTrue(), "asking the proxy for CONNECT %s: %s", authority, answer)
+		Expect(answer.Status).To(Equal(200), "a request through the tunnel to %s", authority)
+	}
+}
+
+// reached opens a page that tries every public authority by some ways, and wants each to reach a site.
+func reached(ctx context.Context, l *lab.Lab, s *lab.Sidecar, authorities []string, ways ...pages.Way) {
+	GinkgoHelper()
+	var targets []pages.Target
+	for _, authority := range authorities {
+		targets = append(targets, pages.Target{Tag: authority, URL: "http://" + authority + "/any", Ways: ways})
+	}
+	attack.Page(ctx, l, s, targets)
+	for _, authority := range authorities {
+		for _, way := range ways {
+			Eventually(ctx, func() bool { return attack.Arrived(l, authority, way) }).WithTimeout(5*time.Second).Should(BeTrue(),
+				"reaching http://%s/ by %s: the request arrives", authority, way)
+		}
+	}
 }
 
 // plain is a request in absolute form for the root of an authority, written as it stands.

@@ -11,6 +11,8 @@ import (
 func Specs(l *lab.Lab) {
 	ginkgo.Describe("egress", func() {
 		addresses(l)
+		embedded(l)
+		special(l)
 		names(l)
 		rebinding(l)
 		redirects(l)
