@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"syscall"
+	"time"
 
 	"github.com/vishvananda/netlink"
 )
@@ -38,6 +39,28 @@ func BringUp() error {
 	for _, a := range addrs {
 		if err := assign(lo, a); err != nil {
 			return fmt.Errorf("assigning %s to lo: %w", a, err)
+		}
+	}
+	return routed(addrs)
+}
+
+// routedWithin bounds the wait for the kernel's routes, which a busy machine makes long.
+const routedWithin = 10 * time.Second
+
+// routed waits until the kernel has a route to each address: it enters an IPv6 address's in the background, some time
+// after the address itself.
+func routed(addrs []netip.Addr) error {
+	deadline := time.Now().Add(routedWithin)
+	for _, a := range addrs {
+		for {
+			_, err := netlink.RouteGetWithOptions(a.AsSlice(), &netlink.RouteGetOptions{Oif: "lo"})
+			if err == nil {
+				break
+			}
+			if time.Now().After(deadline) {
+				return fmt.Errorf("waiting for a route to %s: %w", a, err)
+			}
+			time.Sleep(5 * time.Millisecond)
 		}
 	}
 	return nil
