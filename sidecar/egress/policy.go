@@ -187,7 +187,7 @@ var special6 = []special{ //nolint:gochecknoglobals // a table that nothing writ
 	{netip.MustParsePrefix("100::/64"), "a discard address"},                  // RFC 6666
 	{netip.MustParsePrefix("100:0:0:1::/64"), "a dummy address"},              // RFC 9780
 	{netip.MustParsePrefix("2001::/32"), "a Teredo address"},                  // RFC 4380: its server's and its client's IPv4 address stand in it
-	{netip.MustParsePrefix("2001::/23"), "a protocol's own address"},          // RFC 2928
+	{netip.MustParsePrefix("2001::/23"), "a protocol's own address"},          // RFC 2928; what is reachable in it (AMT, AS112, ORCHIDv2, DRIP) serves no pages
 	{netip.MustParsePrefix("2001:db8::/32"), "a documentation address"},       // RFC 3849
 	{netip.MustParsePrefix("3fff::/20"), "a documentation address"},           // RFC 9637
 	{netip.MustParsePrefix("5f00::/16"), "a routing segment, not an address"}, // RFC 9602
