@@ -47,7 +47,7 @@ func (c *Command) Start(_ context.Context, o Options) (*Process, error) {
 	}
 	p.PID = cmd.Process.Pid
 	// Before Wait, while even one that has ended is still there as a zombie.
-	control.namespace = userNamespace(p.PID)
+	control.namespace = holdUserNamespace(p.PID)
 	go func() {
 		// An error of Wait is the exit code, or that the output was cut off; both show elsewhere.
 		_ = cmd.Wait()
@@ -65,8 +65,9 @@ func exitOf(s *os.ProcessState) Exit {
 
 type commandControl struct {
 	cmd *exec.Cmd
-	// namespace is the user namespace that the command has to itself.
-	namespace string
+	// namespace is the user namespace that the command has to itself, held until the command is removed: the kernel would
+	// give the next command's the same name. It is nil where it may not be looked at.
+	namespace *os.File
 }
 
 func (c *commandControl) signal(_ context.Context, s syscall.Signal) error {
@@ -77,12 +78,13 @@ func (c *commandControl) signal(_ context.Context, s syscall.Signal) error {
 // disturb the next spec.
 func (c *commandControl) remove(ctx context.Context) error {
 	pid := c.cmd.Process.Pid
-	left := append(Descendants(pid), members(c.namespace)...)
+	namespace := nameOf(c.namespace)
+	left := append(Descendants(pid), members(namespace)...)
 	if err := c.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
 	// Whoever is killed may have started another one just before.
-	for ; len(left) > 0; left = members(c.namespace) {
+	for ; len(left) > 0; left = members(namespace) {
 		for _, pid := range left {
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 				return fmt.Errorf("killing process %d: %w", pid, err)
@@ -93,6 +95,10 @@ func (c *commandControl) remove(ctx context.Context) error {
 			return fmt.Errorf("killing processes %v: %w", left, ctx.Err())
 		case <-time.After(5 * time.Millisecond):
 		}
+	}
+	if c.namespace != nil {
+		// It may have been removed before.
+		_ = c.namespace.Close()
 	}
 	return nil
 }

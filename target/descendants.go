@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 )
 
 // Descendants lists the processes below pid, as /proc shows them now; without pid itself.
@@ -40,6 +41,32 @@ func userNamespace(pid int) string {
 		return ""
 	}
 	return link
+}
+
+// holdUserNamespace keeps a process's user namespace, and with it the name that nameOf tells, until the file is closed. It
+// is nil where the process is gone or may not be looked at.
+func holdUserNamespace(pid int) *os.File {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/ns/user", pid))
+	if err != nil {
+		return nil
+	}
+	return f
+}
+
+// nameOf is the name of a user namespace that is held; "" for one that isn't, or no longer.
+func nameOf(held *os.File) string {
+	if held == nil {
+		return ""
+	}
+	info, err := held.Stat()
+	if err != nil {
+		return ""
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("user:[%d]", stat.Ino)
 }
 
 // members lists the processes that run in a user namespace, without those in namespaces below it.

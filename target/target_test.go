@@ -199,7 +199,7 @@ func TestCommandThatEndedIsRemovedWithWhatItLeftBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := p.control.(*commandControl).namespace
+	own := nameOf(p.control.(*commandControl).namespace)
 	if !slices.Contains(members(own), child) {
 		t.Fatal("the child should still run: it has lost its parent, and nobody ended it")
 	}
@@ -208,6 +208,30 @@ func TestCommandThatEndedIsRemovedWithWhatItLeftBehind(t *testing.T) {
 	}
 	if left := members(own); len(left) != 0 {
 		t.Errorf("still running: %v", left)
+	}
+}
+
+func TestNamespacesOfCommandsThatEndedAreNoOtherCommands(t *testing.T) {
+	c := &Command{Argv: []string{"/bin/true"}}
+	names := make(map[string]bool)
+	const commands = 20
+	for range commands {
+		p, err := c.Start(t.Context(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		names[nameOf(p.control.(*commandControl).namespace)] = true
+		t.Cleanup(func() {
+			if err := p.Remove(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if len(names) != commands || names[""] {
+		t.Errorf("want a namespace of its own for each of %d commands, got %v", commands, names)
 	}
 }
 
