@@ -13,7 +13,7 @@ ENV LANG=C.UTF-8
 # the first process of them all: tini reaps what they leave behind.
 FROM base AS conformance
 RUN apt-get update \
- && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends libnss3-tools \
+ && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends libnss3-tools xvfb \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/log/apt /var/log/dpkg.log
 ENV HOME=/root
 COPY bin/conformance /usr/local/bin/conformance
