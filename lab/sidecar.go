@@ -120,6 +120,11 @@ func (l *Lab) ConfigFile(c Config) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return l.TextFile(text)
+}
+
+// TextFile is ConfigFile for a text that may be no configuration.
+func (l *Lab) TextFile(text []byte) (string, error) {
 	dir, err := l.freshDir("config")
 	if err != nil {
 		return "", err
@@ -185,3 +190,16 @@ func (s *Sidecar) Entries() ([]string, error) {
 	}
 	return paths, nil
 }
+
+// Hide takes further values out of whatever leaves the lab: those of a configuration that StartWith doesn't see.
+func (l *Lab) Hide(label string, values ...string) error {
+	for _, v := range values {
+		if err := l.redactor.Add(report.Secret{Label: label, Value: v}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Discard ends what Run has started and forgets it, together with what it printed.
+func (l *Lab) Discard(ctx context.Context, p *target.Process) error { return l.remove(ctx, p) }

@@ -5,6 +5,7 @@ import (
 	"github.com/browser-sidecar/conformance/lab"
 	"github.com/browser-sidecar/conformance/suites/sidecar/admission"
 	"github.com/browser-sidecar/conformance/suites/sidecar/cli"
+	"github.com/browser-sidecar/conformance/suites/sidecar/config"
 	"github.com/browser-sidecar/conformance/suites/sidecar/egress"
 	"github.com/browser-sidecar/conformance/suites/sidecar/http"
 )
@@ -13,6 +14,7 @@ import (
 func Register(l *lab.Lab) {
 	admission.Specs(l)
 	cli.Specs(l)
+	config.Specs(l)
 	egress.Specs(l)
 	http.Specs(l)
 }
