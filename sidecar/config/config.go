@@ -86,7 +86,7 @@ func Parse(data []byte) (*Config, []Warning, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &reader{}
+	r := &reader{ignored: make(map[string]bool)}
 	in := object{path: "", fields: root}
 	c := &Config{
 		Mode:            Mode(r.choice(in, "mode", string(Headless), []string{string(Headless), string(Headed)})),

@@ -15,6 +15,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const token = "tok-0123456789-0123456789-0123456789"
 
+// secretDigits are in every token of the tests, and nowhere else.
+const secretDigits = "0123456789"
+
 // with returns the smallest valid configuration with more keys in it.
 func with(more string) string {
 	if more != "" {
@@ -28,13 +31,17 @@ const (
 	live      = `"session_id": "s", "origins": ["http://localhost:3000"]`
 )
 
-func TestRefuses(t *testing.T) {
+// refusal is a text that is refused, and the message.
+type refusal struct{ text, want string }
+
+func refusals() []refusal {
 	const (
 		urlText     = " must be an absolute http(s) URL"
 		tokenText   = "token must be a string of at least 32 characters without whitespace"
 		originsText = "live.origins must be a list of http(s) origins, such as http://localhost:3000"
 		hostText    = "host must be an IP address, without brackets and zone, or a host name"
 		stopText    = "stop_at must be epoch milliseconds or an ISO 8601 time"
+		full        = `{"name": "a", "value": "` + token + `", "domain": "c", "path": "/"`
 		entryText   = "storage_state: origin 1's localStorage must be a list of { name, value } strings"
 	)
 	app := func(u string) string { return fmt.Sprintf(`{"token": %q, "app_url": %s}`, token, u) }
@@ -44,7 +51,7 @@ func TestRefuses(t *testing.T) {
 	origins := func(v string) string { return liv(`"session_id": "s", "origins": ` + v) }
 	cookie := func(v string) string { return with(`"storage_state": {"cookies": [` + v + `]}`) }
 	origin := func(v string) string { return with(`"storage_state": {"origins": [` + v + `]}`) }
-	for _, tc := range []struct{ text, want string }{
+	all := []refusal{
 		{"", "the configuration is not JSON: it is empty"},
 		{" \n\t", "the configuration is not JSON: it is empty"},
 		{"\ufeff", "the configuration is not JSON: it is empty"},
@@ -58,6 +65,11 @@ func TestRefuses(t *testing.T) {
 		{strings.Repeat("[", 20000) + strings.Repeat("]", 20000), "the configuration is not JSON (byte 10001)"},
 		{"[]", "the configuration must be a JSON object"},
 		{"null", "the configuration must be a JSON object"},
+		{"[" + with("") + "]", "the configuration must be a JSON object"},
+		{with("") + " null", "the configuration is not JSON (byte 87)"},
+		{with("") + "]", "the configuration is not JSON (byte 86)"},
+		{"token=" + token, "the configuration is not JSON (byte 2)"},
+		{`{"token": "` + token, "the configuration is not JSON (byte 47)"},
 		{`"text"`, "the configuration must be a JSON object"},
 		{"17", "the configuration must be a JSON object"},
 		{with(`"port": 1, "port": 2`), `the configuration names "port" twice`},
@@ -73,6 +85,12 @@ func TestRefuses(t *testing.T) {
 		{tok(`"0123456789012345\u00a00123456789012345"`), tokenText},
 		{tok(`"0123456789012345\u00000123456789012345"`), tokenText},
 		{tok(`["` + token + `"]`), tokenText},
+		{tok(`{"value": "` + token + `"}`), tokenText},
+		{tok(`"` + strings.Repeat("é", 31) + `"`), tokenText},
+		{tok(`" ` + token + `"`), tokenText},
+		{tok(`"` + token + `\t` + token + `"`), tokenText},
+		{tok(`"` + token + `\r\n` + token + `"`), tokenText},
+		{`{"app_url": "http://127.0.0.1:3000", "Token": "` + token + `"}`, tokenText},
 
 		{`{"token": "` + token + `"}`, "app_url" + urlText},
 		{app(`null`), "app_url" + urlText},
@@ -187,16 +205,42 @@ func TestRefuses(t *testing.T) {
 		{cookie(`{"name": "a"}`), "storage_state: cookie 1 needs a string value"},
 		{cookie(`{"name": "a", "value": "b", "domain": 1, "path": "/"}`), "storage_state: cookie 1 needs a string domain"},
 		{cookie(`{"name": "a", "value": "b", "domain": "c"}`), "storage_state: cookie 1 needs a string path"},
+		{cookie(`{"name": "a", "value": 1234567890123456, "domain": "c", "path": "/"}`), "storage_state: cookie 1 needs a string value"},
+		{cookie(full + `, "expires": "soon"}`), "storage_state: cookie 1's expires must be a number of seconds"},
+		{cookie(full + `, "expires": 1e400}`), "storage_state: cookie 1's expires must be a number of seconds"},
+		{cookie(full + `, "httpOnly": "yes"}`), "storage_state: cookie 1's httpOnly must be true or false"},
+		{cookie(full + `, "secure": 1}`), "storage_state: cookie 1's secure must be true or false"},
+		{cookie(full + `, "sameSite": "lax"}`), "storage_state: cookie 1's sameSite must be one of Strict, Lax, None"},
+		{cookie(full + `, "sameSite": true}`), "storage_state: cookie 1's sameSite must be one of Strict, Lax, None"},
 		{origin(`[]`), "storage_state: origin 1 must be an object"},
 		{origin(`{}`), "storage_state: origin 1 needs an origin"},
 		{origin(`{"origin": "http://a", "localStorage": {}}`), entryText},
 		{origin(`{"origin": "http://a", "localStorage": [1]}`), entryText},
 		{origin(`{"origin": "http://a", "localStorage": [{"name": "a"}]}`), entryText},
 		{origin(`{"origin": "http://a", "localStorage": [{"name": "a", "value": 1}]}`), entryText},
-	} {
+	}
+	for _, key := range []string{"upload_max_file_bytes", "upload_max_session_bytes", "release_grace_ms"} {
+		for _, value := range []string{`0`, `-1`, `1.5`, `"10"`, `true`, `[]`, `9007199254740992`, `1e400`} {
+			all = append(all, refusal{liv(live + fmt.Sprintf(`, %q: %s`, key, value)), "live." + key + " must be a positive integer"})
+		}
+	}
+	for _, value := range []string{`-1`, `65536`, `4294967296`, `4294975727`, `18446744073709551616`, `9007199254740993`, `""`, `true`, `[0]`, `{}`} {
+		all = append(all, refusal{with(`"port": ` + value), "port must be an integer from 0 to 65535"})
+	}
+	for _, value := range []string{`4294967296`, `1.5`, `"20000"`, `true`, `45000.5`} {
+		all = append(all, refusal{liv(live + `, "agent_wait_ms": ` + value), "live.agent_wait_ms must be an integer from 0 to 45000"})
+	}
+	return all
+}
+
+func TestRefuses(t *testing.T) {
+	for _, tc := range refusals() {
 		c, _, err := Parse([]byte(tc.text))
 		if err == nil || c != nil || err.Error() != tc.want {
 			t.Errorf("%.200s:\n got %v\nwant %s", tc.text, err, tc.want)
+		}
+		if err != nil && strings.Contains(err.Error(), secretDigits) {
+			t.Errorf("%.200s:\n a token shows in %v", tc.text, err)
 		}
 	}
 }
@@ -277,7 +321,8 @@ func TestEveryKeyIsRead(t *testing.T) {
 		"live": {"session_id": "s", "origins": ["HTTP://A:80", "http://a/", "https://b:8443"], "agent_wait_ms": 0,
 		"release_grace_ms": 9007199254740991, "upload_max_file_bytes": 1, "upload_max_files": 0, "upload_max_session_bytes": 2},
 		"storage_state": {"cookies": [{"name": "a", "value": "", "domain": ".c", "path": "", "expires": 1.5, "httpOnly": true,
-		"secure": "yes", "sameSite": "None"}], "origins": [{"origin": "http://a", "localStorage": [{"name": "n", "value": "v"}]},
+		"secure": false, "sameSite": "None"}, {"name": "b", "value": "", "domain": "c", "path": "/", "expires": null,
+		"httpOnly": null, "secure": true, "sameSite": null}], "origins": [{"origin": "http://a", "localStorage": [{"name": "n", "value": "v"}]},
 		{"origin": "http://b"}]}`)))
 	if err != nil || len(warnings) > 0 {
 		t.Fatalf("%v, %v", warnings, err)
@@ -286,7 +331,8 @@ func TestEveryKeyIsRead(t *testing.T) {
 		`"AllowedHosts":["Browser:8931"],"Workdir":"/w","StopAt":"2026-01-01T00:00:00Z","ChromiumSandbox":false,` +
 		`"Live":{"SessionID":"s","Origins":["http://a","https://b:8443"],"AgentWait":0,"ReleaseGrace":9223372036854000000,` +
 		`"UploadMaxFileBytes":1,"UploadMaxFiles":0,"UploadMaxSessionBytes":2},"StorageState":{"Cookies":[{"Name":"a","Value":"",` +
-		`"Domain":".c","Path":"/","Expires":1.5,"HTTPOnly":true,"Secure":false,"SameSite":"None"}],"Origins":[{"Origin":"http://a",` +
+		`"Domain":".c","Path":"/","Expires":1.5,"HTTPOnly":true,"Secure":false,"SameSite":"None"},` +
+		`{"Name":"b","Value":"","Domain":"c","Path":"/","Expires":-1,"HTTPOnly":false,"Secure":true,"SameSite":"Lax"}],"Origins":[{"Origin":"http://a",` +
 		`"LocalStorage":[{"Name":"n","Value":"v"}]},{"Origin":"http://b","LocalStorage":null}]},"AppURL":"http://127.0.0.1:3000",` +
 		`"Recording":"http://127.0.0.1:3000/events 5 6"}`
 	c.StopAt = c.StopAt.UTC()
@@ -388,6 +434,18 @@ func TestUnknownKeysAreWarnedOf(t *testing.T) {
 	}
 }
 
+// A text of unknown keys alone is as long as a configuration may be, and is read in a time that grows with its length.
+func TestManyUnknownKeys(t *testing.T) {
+	var text strings.Builder
+	for i := range 200_000 {
+		fmt.Fprintf(&text, `"k%d":0,`, i)
+	}
+	_, warnings, err := Parse([]byte("{" + text.String() + strings.TrimPrefix(with(""), "{")))
+	if err != nil || warnings[len(warnings)-1] != "199980 more unknown keys are ignored" {
+		t.Errorf("got %d warnings, %v", len(warnings), err)
+	}
+}
+
 func TestSecretsDoNotPrint(t *testing.T) {
 	c, _, err := Parse([]byte(with(`"recording": {` + recording + `}`)))
 	if err != nil {
@@ -401,7 +459,7 @@ func TestSecretsDoNotPrint(t *testing.T) {
 		fmt.Sprint(c), fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprintf("%v %s %q %x", c.Token, c.Token, c.Token, c.Token),
 		fmt.Sprintf("%+v", *c.Recording), string(asJSON), fmt.Errorf("refused: %v", c.Token).Error(),
 	} {
-		if strings.Contains(text, "0123456789") {
+		if strings.Contains(text, secretDigits) {
 			t.Errorf("a token shows in %s", text)
 		}
 	}
@@ -417,6 +475,9 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
+	for _, r := range refusals() {
+		f.Add([]byte(r.text))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, warnings, err := Parse(data)
 		if (c == nil) == (err == nil) {
@@ -425,6 +486,10 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			if strings.ContainsAny(err.Error(), "\r\n") || err.Error() == "" {
 				t.Fatalf("not one line: %q", err)
+			}
+			// A key that stands twice is named whatever it is.
+			if strings.Contains(err.Error(), secretDigits) && !strings.HasPrefix(err.Error(), "the configuration names ") {
+				t.Fatalf("a token shows in %q", err)
 			}
 			return
 		}

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -14,7 +15,7 @@ import (
 // reader takes typed values out of decoded JSON. It keeps the first problem; after one, values mean nothing.
 type reader struct {
 	err     error
-	ignored []string // paths of unknown keys
+	ignored map[string]bool // paths of unknown keys
 }
 
 // object is a decoded object and where it stands in the configuration.
@@ -45,9 +46,8 @@ func (r *reader) object(in object, key string) (sub object, ok bool) {
 // unknown notes the keys of in that aren't among known.
 func (r *reader) unknown(in object, known ...string) {
 	for key := range in.fields {
-		path := join(in.path, key)
-		if !slices.Contains(known, key) && !slices.Contains(r.ignored, path) {
-			r.ignored = append(r.ignored, path)
+		if !slices.Contains(known, key) {
+			r.ignored[join(in.path, key)] = true
 		}
 	}
 }
@@ -55,9 +55,8 @@ func (r *reader) unknown(in object, known ...string) {
 // warnings lists the unknown keys, a bounded number of them.
 func (r *reader) warnings() []Warning {
 	const most = 20
-	slices.Sort(r.ignored)
 	var out []Warning
-	for i, path := range r.ignored {
+	for i, path := range slices.Sorted(maps.Keys(r.ignored)) {
 		if i == most {
 			out = append(out, Warning(fmt.Sprintf("%d more unknown keys are ignored", len(r.ignored)-most)))
 			break
@@ -139,7 +138,9 @@ func (r *reader) capabilities(in object) []string {
 	list, ok := texts(in, "capabilities")
 	var out []string
 	for _, s := range list {
-		ok = ok && slices.Contains([]string{"testing", "vision", "pdf"}, s)
+		if ok = slices.Contains([]string{"testing", "vision", "pdf"}, s); !ok {
+			break
+		}
 		if !slices.Contains(out, s) {
 			out = append(out, s)
 		}

@@ -95,17 +95,39 @@ func (r *reader) cookie(v any, number int) (Cookie, error) {
 	if c.Path == "" {
 		c.Path = "/"
 	}
-	if n, ok := fields["expires"].(json.Number); ok {
-		if f, ok := finite(n); ok {
-			c.Expires = f
+	return c, c.attributes(in, number)
+}
+
+// attributes reads what a cookie may have beside its four strings.
+func (c *Cookie) attributes(in object, number int) error {
+	if v := in.fields["expires"]; v != nil {
+		n, ok := v.(json.Number)
+		if ok {
+			c.Expires, ok = finite(n)
+		}
+		if !ok {
+			return fmt.Errorf("cookie %d's expires must be a number of seconds", number)
 		}
 	}
-	c.HTTPOnly = fields["httpOnly"] == true
-	c.Secure = fields["secure"] == true
-	if s, _ := text(in, "sameSite"); s == "Strict" || s == "None" {
-		c.SameSite = s
+	for _, flag := range []struct {
+		key  string
+		into *bool
+	}{{"httpOnly", &c.HTTPOnly}, {"secure", &c.Secure}} {
+		if v := in.fields[flag.key]; v != nil {
+			on, ok := v.(bool)
+			if !ok {
+				return fmt.Errorf("cookie %d's %s must be true or false", number, flag.key)
+			}
+			*flag.into = on
+		}
 	}
-	return c, nil
+	if v := in.fields["sameSite"]; v != nil {
+		if v != "Strict" && v != "Lax" && v != "None" {
+			return fmt.Errorf("cookie %d's sameSite must be one of Strict, Lax, None", number)
+		}
+		c.SameSite, _ = v.(string)
+	}
+	return nil
 }
 
 func (r *reader) origin(v any, number int) (Origin, error) {
