@@ -19,7 +19,7 @@ func invalid(l *lab.Lab) {
 	// stderr that names the key at fault and shows no secret."
 	It("names the key of whatever is at fault, and shows no secret", engine.Clause("cli.invalid-config"), refuseWithin, func(ctx SpecContext) {
 		refused(ctx, l, slices.Concat(oneOfEach(), secretsAtFault()))
-		c, err := base(l)
+		c, err := base(l, vault{})
 		engine.Harness(err)
 		accepted(ctx, l, "the same secrets and no fault", c)
 	})
@@ -31,7 +31,7 @@ func invalid(l *lab.Lab) {
 			return target.Options{Args: []string{"serve", "--config-file", path}}, err
 		})
 		unreadable(ctx, l)
-		c, err := base(l)
+		c, err := base(l, vault{})
 		engine.Harness(err)
 		text, err := c.JSON()
 		engine.Harness(err)

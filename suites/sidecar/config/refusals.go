@@ -20,7 +20,7 @@ func refusals(l *lab.Lab) {
 	// JSON object are refused, each by itself."
 	It("refuses a text that is not one JSON object", engine.Clause("config.refuses"), refuseWithin, func(ctx SpecContext) {
 		refused(ctx, l, textFaults())
-		c, err := base(l)
+		c, err := base(l, vault{})
 		engine.Harness(err)
 		accepted(ctx, l, "a value for every key that has keys of its own", c)
 	})

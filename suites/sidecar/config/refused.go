@@ -38,46 +38,72 @@ func refusedWith(ctx SpecContext, l *lab.Lab, faults []fault, options func(*tria
 	GinkgoHelper()
 	before, err := running(ctx, l)
 	engine.Harness(err)
-	listened, results := watched(func() []string { return together(ctx, l, faults, options) })
-	if len(results) > 0 {
-		const most = 12 // of a table in which everything may be wrong
-		engine.Fail(fmt.Sprintf("starting with %d configurations, each with one fault", len(faults)),
-			[]string{"an exit code other than 0, nothing on stdout, one line on stderr that names the key and shows no secret, nothing left"},
-			fmt.Sprintf("%d that were not refused so:\n%s", len(results), strings.Join(results[:min(most, len(results))], "\n")))
-	}
+	secrets := vault{}
+	trials, err := written(l, secrets, faults)
+	engine.Harness(err)
+	wrong := make([]string, len(trials))
+	listened, err := watched(func() error {
+		return together(trials, func(i int, t *trial) error {
+			o, err := options(t)
+			if err == nil {
+				wrong[i], err = t.run(ctx, l, secrets, o)
+			}
+			return err
+		})
+	})
+	engine.Harness(err)
+	blame(trials, wrong)
 	Expect(listened).To(BeEmpty(), "what began to listen during %d starts that must fail", len(faults))
 	Eventually(ctx, func() ([]string, error) { return since(ctx, l, before) }).WithTimeout(goneWithin).
 		Should(BeEmpty(), "processes that are left after %d starts that failed", len(faults))
+	// Not before: it would end what they left.
+	engine.Harness(together(trials, func(_ int, t *trial) error { return l.Discard(ctx, t.process) }))
 }
 
-// together tries every fault, several at a time, and lists what is wrong.
-func together(ctx context.Context, l *lab.Lab, faults []fault, options func(*trial) (target.Options, error)) []string {
+func written(l *lab.Lab, secrets vault, faults []fault) ([]*trial, error) {
+	trials := make([]*trial, 0, len(faults))
+	for _, f := range faults {
+		t, err := newTrial(l, secrets, f)
+		if err != nil {
+			return nil, err
+		}
+		trials = append(trials, t)
+	}
+	return trials, secrets.hide(l)
+}
+
+// blame fails with every trial that went wrong.
+func blame(trials []*trial, wrong []string) {
 	GinkgoHelper()
-	wrong, errs := make([]string, len(faults)), make([]error, len(faults))
+	var lines []string
+	for i, w := range wrong {
+		if w != "" {
+			lines = append(lines, trials[i].String()+": "+w)
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	const most = 12 // of a table in which everything may be wrong
+	engine.Fail(fmt.Sprintf("starting with %d configurations, each with one fault", len(trials)),
+		[]string{"an exit code other than 0, nothing on stdout, one line on stderr that names the key and shows no secret, nothing left"},
+		fmt.Sprintf("%d that were not refused so:\n%s", len(lines), strings.Join(lines[:min(most, len(lines))], "\n")))
+}
+
+// together does something with every trial, several at a time.
+func together(trials []*trial, do func(i int, t *trial) error) error {
+	errs := make([]error, len(trials))
 	slots := make(chan struct{}, atOnce)
 	var all sync.WaitGroup
-	for i, f := range faults {
+	for i, t := range trials {
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			t, err := newTrial(l, f)
-			if err != nil {
-				errs[i] = err
-				return
-			}
-			o, err := options(t)
-			if err == nil {
-				wrong[i], err = t.run(ctx, l, o)
-			}
-			errs[i] = err
-			if wrong[i] != "" {
-				wrong[i] = f.String() + ": " + wrong[i]
-			}
+			errs[i] = do(i, t)
 		})
 	}
 	all.Wait()
-	engine.Harness(errors.Join(errs...))
-	return slices.DeleteFunc(wrong, func(w string) bool { return w == "" })
+	return errors.Join(errs...)
 }
 
 // watched lists what begins to listen while do runs.

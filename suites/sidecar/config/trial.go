@@ -27,26 +27,58 @@ const endWithin = 20 * time.Second
 type trial struct {
 	fault
 	text []byte
+	// process is what run has started.
+	process *target.Process
 	// dir is the workdir and the temporary directory.
-	dir     string
-	secrets []string
+	dir string
+}
+
+// vault holds the secrets of one spec, each under the name that stands for it. A spec has some dozens of starts, and the lab
+// must know each secret in order to hide it, so that they share what they can.
+type vault map[string]string
+
+func (v vault) get(name string, made func() string) string {
+	if _, ok := v[name]; !ok {
+		v[name] = made()
+	}
+	return v[name]
+}
+
+func (v vault) text(name string, n int) string {
+	return v.get(name, func() string { return secret(n) })
+}
+
+// hide takes all of it out of what leaves the lab.
+func (v vault) hide(l *lab.Lab) error {
+	for _, s := range v {
+		if len(s) < leastSecret {
+			continue
+		}
+		if err := l.Hide("secret", s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // base is a valid configuration with every key that holds a secret or has keys of its own.
-func base(l *lab.Lab) (lab.Config, error) {
+func base(l *lab.Lab, v vault) (lab.Config, error) {
 	c, err := l.BaseConfig()
 	if err != nil {
 		return nil, err
 	}
-	c["recording"] = map[string]any{"url": closedURL, "token": secret(40)}
+	c["token"] = v.text("token", 40)
+	c["recording"] = map[string]any{"url": closedURL, "token": v.text("recording.token", 40)}
 	c["live"] = map[string]any{"session_id": "session", "origins": []string{"http://localhost:3000"}}
 	c["storage_state"] = map[string]any{
-		"cookies": []any{map[string]any{"name": "sid", "value": secret(40), "domain": l.AppAddr().Addr().String(), "path": "/"}},
+		"cookies": []any{map[string]any{
+			"name": "sid", "value": v.text("cookie", 40), "domain": l.AppAddr().Addr().String(), "path": "/",
+		}},
 		"origins": []any{map[string]any{
-			"origin": l.AppURL(""), "localStorage": []any{map[string]any{"name": "key", "value": secret(40)}},
+			"origin": l.AppURL(""), "localStorage": []any{map[string]any{"name": "key", "value": v.text("localStorage", 40)}},
 		}},
 	}
-	return c, nil
+	return c, v.hide(l)
 }
 
 // closedURL is an ingest that isn't there.
@@ -61,20 +93,20 @@ func secret(n int) string {
 	return text[:n]
 }
 
-// newTrial writes the faulty configuration. Of the marks in a fault, ${n} is a fresh secret of n characters and ${#n} one
-// of n digits; ${config} is the valid configuration; ${file} a file that is there, ${missing} a path that isn't.
-func newTrial(l *lab.Lab, f fault) (*trial, error) {
-	c, err := base(l)
+// newTrial writes the faulty configuration. Of the marks in a fault, ${n} is a secret of n characters and ${#n} one of n
+// digits; ${config} is the valid configuration; ${file} a file that is there, ${missing} a path that isn't.
+func newTrial(l *lab.Lab, v vault, f fault) (*trial, error) {
+	c, err := base(l, v)
 	if err != nil {
 		return nil, err
 	}
-	t := &trial{fault: f, secrets: secretsOf(c)}
+	t := &trial{fault: f}
 	t.dir, _ = c["workdir"].(string)
 	valid, err := c.JSON()
 	if err != nil {
 		return nil, err
 	}
-	is, err := t.fill(l, f.is, valid)
+	is, err := t.fill(l, v, f.is, valid)
 	if err != nil {
 		return nil, err
 	}
@@ -85,29 +117,7 @@ func newTrial(l *lab.Lab, f fault) (*trial, error) {
 			return nil, err
 		}
 	}
-	for _, s := range t.secrets {
-		if len(s) < leastSecret {
-			continue
-		}
-		if err := l.Hide("secret", s); err != nil {
-			return nil, err
-		}
-	}
 	return t, nil
-}
-
-// secretsOf lists what cli.invalid-config calls secrets.
-func secretsOf(c lab.Config) []string {
-	found := []string{c.Token()}
-	if r, ok := c["recording"].(map[string]any); ok {
-		found = append(found, r["token"].(string))
-	}
-	if s, ok := c["storage_state"].(map[string]any); ok {
-		found = append(found, s["cookies"].([]any)[0].(map[string]any)["value"].(string))
-		entry := s["origins"].([]any)[0].(map[string]any)["localStorage"].([]any)[0].(map[string]any)
-		found = append(found, entry["value"].(string))
-	}
-	return found
 }
 
 // set puts JSON at a path, or takes away what is there.
@@ -123,7 +133,7 @@ func set(in map[string]any, path []string, is string) {
 	in[path[0]] = json.RawMessage(is)
 }
 
-func (t *trial) fill(l *lab.Lab, is string, valid []byte) (string, error) {
+func (t *trial) fill(l *lab.Lab, v vault, is string, valid []byte) (string, error) {
 	var failed error
 	filled := regexp.MustCompile(`\$\{[^}]+\}`).ReplaceAllStringFunc(is, func(mark string) string {
 		name := strings.Trim(mark, "${}")
@@ -145,11 +155,10 @@ func (t *trial) fill(l *lab.Lab, is string, valid []byte) (string, error) {
 			failed = errors.Join(failed, fmt.Errorf("the table's mark %s: %w", mark, err))
 			return ""
 		case decimal:
-			t.secrets = append(t.secrets, number(n))
+			return v.get(mark, func() string { return number(n) })
 		default:
-			t.secrets = append(t.secrets, secret(n))
+			return v.text(mark, n)
 		}
-		return t.secrets[len(t.secrets)-1]
 	})
 	return filled, failed
 }
@@ -166,7 +175,7 @@ func number(n int) string {
 
 // run starts the target with the faulty configuration and says what is wrong with how it refuses it; nothing where all is
 // right. The context's end and what is the suite's own fault are errors.
-func (t *trial) run(ctx context.Context, l *lab.Lab, o target.Options) (wrong string, err error) {
+func (t *trial) run(ctx context.Context, l *lab.Lab, v vault, o target.Options) (wrong string, err error) {
 	if o.Args == nil {
 		o.Stdin = t.text
 	}
@@ -175,6 +184,7 @@ func (t *trial) run(ctx context.Context, l *lab.Lab, o target.Options) (wrong st
 	if err != nil {
 		return "", err
 	}
+	t.process = p
 	_, err = p.ReadyLine(ctx, endWithin)
 	var died *target.DiedError
 	switch {
@@ -197,17 +207,14 @@ func (t *trial) run(ctx context.Context, l *lab.Lab, o target.Options) (wrong st
 		wrong = fmt.Sprintf("%q on stdout", p.Stdout)
 	case strings.Count(strings.TrimRight(said, "\n"), "\n") > 0 || strings.TrimSpace(said) == "":
 		wrong = fmt.Sprintf("not one line on stderr, but %q", said)
-	case t.shown(said) != "":
-		wrong = fmt.Sprintf("stderr shows a secret, %s: %q", t.shown(said), said)
+	case v.shown(said) != "":
+		wrong = fmt.Sprintf("stderr shows a secret, %s: %q", v.shown(said), said)
 	case !holdsWord(said, t.names):
 		wrong = fmt.Sprintf("stderr has none of the words %q: %q", t.names, said)
 	case len(left) > 0:
 		wrong = fmt.Sprintf("it left %s in the workdir or the temporary directory", left[0].Name())
 	}
-	if wrong != "" {
-		return wrong, nil // what it said stays for the evidence
-	}
-	return "", l.Discard(ctx, p)
+	return wrong, nil
 }
 
 // holdsWord looks for a key as a word of its own: "port" is not named by "unsupported".
@@ -227,11 +234,9 @@ const (
 	pieceOfSecret = 16
 )
 
-// shown says which form of a secret a text shows.
-func (t *trial) shown(said string) string { return shown(said, t.secrets) }
-
-func shown(said string, secrets []string) string {
-	for _, s := range secrets {
+// shown says in which form a text shows a secret of the vault; "" where it shows none.
+func (v vault) shown(said string) string {
+	for _, s := range v {
 		if len(s) < leastSecret {
 			continue
 		}

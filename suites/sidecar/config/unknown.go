@@ -14,7 +14,7 @@ func unknownKeys(l *lab.Lab) {
 	// "A key that the contract does not know, at the top or inside an object, does not stop a start."
 	DescribeTable("starts with keys that it doesn't know", engine.Clause("config.unknown-keys"),
 		func(ctx SpecContext, keys map[string]map[string]any) {
-			c, err := base(l)
+			c, err := base(l, vault{})
 			engine.Harness(err)
 			for at, unknown := range keys {
 				maps.Copy(inside(c, at), unknown)
