@@ -90,6 +90,10 @@ func (m *Session) Call(ctx context.Context, tool string, arguments map[string]an
 	if err != nil {
 		return nil, err
 	}
+	return readTool(tool, raw)
+}
+
+func readTool(tool string, raw json.RawMessage) (*ToolResult, error) {
 	var result struct {
 		IsError bool `json:"isError"`
 		Content []struct {
@@ -124,6 +128,11 @@ func (m *Session) Evaluate(ctx context.Context, function string, result any) err
 	if err != nil {
 		return err
 	}
+	return r.Value(result)
+}
+
+// Value decodes what a function that ran in the page returned.
+func (r *ToolResult) Value(result any) error {
 	if r.IsError {
 		return fmt.Errorf("evaluating in the page: %s", r.Text)
 	}

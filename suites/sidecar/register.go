@@ -8,6 +8,7 @@ import (
 	"github.com/browser-sidecar/conformance/suites/sidecar/config"
 	"github.com/browser-sidecar/conformance/suites/sidecar/egress"
 	"github.com/browser-sidecar/conformance/suites/sidecar/http"
+	"github.com/browser-sidecar/conformance/suites/sidecar/mcp"
 )
 
 // Register adds every spec, to run in the given lab.
@@ -17,4 +18,5 @@ func Register(l *lab.Lab) {
 	config.Specs(l)
 	egress.Specs(l)
 	http.Specs(l)
+	mcp.Specs(l)
 }
