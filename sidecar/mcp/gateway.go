@@ -105,26 +105,34 @@ func (g *Gateway) post(w http.ResponseWriter, r *http.Request) {
 		g.initialize(w, m)
 		return
 	}
+	result, status, fault := g.handle(r, m)
+	switch {
+	case fault != nil:
+		refuse(w, status, m.id, fault)
+	case status == http.StatusAccepted:
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(status)
+	default:
+		g.succeed(w, m.id, result)
+	}
+}
+
+// handle does what a message asks for in its session, and says how to answer. The session isn't busy any more when it
+// returns: a client that doesn't read its answer keeps none from being ended for room.
+func (g *Gateway) handle(r *http.Request, m message) (result any, status int, fault *rpcError) {
 	s, status, fault := g.enter(r.Header, m)
 	if fault != nil {
-		refuse(w, status, m.id, fault)
-		return
+		return nil, status, fault
 	}
 	defer g.sessions.leave(s)
 	if m.kind != request {
 		if m.method == "notifications/cancelled" {
 			g.cancelled(s, m)
 		}
-		w.Header().Set("Cache-Control", "no-store")
-		w.WriteHeader(http.StatusAccepted)
-		return
+		return nil, http.StatusAccepted, nil
 	}
-	result, fault := g.answer(r.Context(), s, m)
-	if fault != nil {
-		refuse(w, http.StatusOK, m.id, fault)
-		return
-	}
-	g.succeed(w, m.id, result)
+	result, fault = g.answer(r.Context(), s, m)
+	return result, http.StatusOK, fault
 }
 
 // enter finds the session that a message belongs to, and keeps it from being ended for room until sessions.leave.

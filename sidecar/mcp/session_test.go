@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -129,6 +131,33 @@ func TestAllSessionsBusy(t *testing.T) {
 		for _, a := range answers {
 			r.want(<-a, http.StatusOK, said("1", "x"))
 		}
+	})
+}
+
+// unread is a client that doesn't read its answer.
+type unread struct {
+	http.ResponseWriter
+	gone chan struct{}
+}
+
+func (u unread) Write(b []byte) (int, error) {
+	<-u.gone
+	return len(b), nil
+}
+
+// A session whose client doesn't read is not busy: eight of them leave room for a ninth.
+func TestUnreadAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		gone := make(chan struct{})
+		for range maxSessions {
+			req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", strings.NewReader(toolCall("1", "echo")))
+			req.Header.Set(sessionHeader, r.open())
+			go r.ServeHTTP(unread{httptest.NewRecorder(), gone}, req)
+		}
+		synctest.Wait()
+		r.open()
+		close(gone)
 	})
 }
 

@@ -53,7 +53,9 @@ func doubtfulCalls(ok string, elsewhere func() string) []string {
 	navigate := func(url string) string { return fmt.Sprintf(`{"name":"browser_navigate","arguments":{"url":%q}}`, url) }
 	add(func(url string) member { return member{"url", quoted(ok), quoted(url)} },
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"browser_navigate","arguments":{@}}}`)
-	add(func(url string) member { return member{"arguments", `{"url":` + quoted(ok) + `}`, `{"url":` + quoted(url) + `}`} },
+	add(func(url string) member {
+		return member{"arguments", `{"url":` + quoted(ok) + `}`, `{"url":` + quoted(url) + `}`}
+	},
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"browser_navigate",@}}`)
 	add(func(url string) member { return member{"params", navigate(ok), navigate(url)} },
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call",@}`)

@@ -24,13 +24,12 @@ func use(ctx context.Context, m *lab.Session, tool string, arguments map[string]
 	return answer.Text
 }
 
-// refuses calls a tool that must be an error of its own, and returns its text.
-func refuses(ctx context.Context, m *lab.Session, tool string, arguments map[string]any) string {
+// refuses calls a tool that must answer with an error of its own.
+func refuses(ctx context.Context, m *lab.Session, tool string, arguments map[string]any) {
 	GinkgoHelper()
 	answer, err := m.Call(ctx, tool, arguments)
 	Expect(err).NotTo(HaveOccurred(), "calling %s %v", tool, arguments)
 	Expect(answer.IsError).To(BeTrue(), "calling %s %v is an error of the tool: %s", tool, arguments, answer.Text)
-	return answer.Text
 }
 
 // refOf is the ref of an element in a snapshot.
