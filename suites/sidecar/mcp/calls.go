@@ -56,17 +56,21 @@ func concurrent(l *lab.Lab) {
 		slow, quick := attack.Connect(ctx, s), attack.Connect(ctx, s)
 		visit(ctx, quick, serve(l, "/quick", ""))
 		tab(ctx, slow, l.AppURL("/quick"))
-		const ms = 4000
-		began := time.Now()
-		url := l.AppURL(fmt.Sprintf("/slow?ms=%d", ms))
-		navigation := launch(ctx, s, s.Message(slow.ID, call("1", "browser_navigate", fmt.Sprintf(`{"url":%q}`, url))))
-		Eventually(ctx, func() int { return len(l.Sites.RequestsTo(l.AppAddr().String(), "/slow")) }).WithTimeout(soon).
-			WithPolling(20*time.Millisecond).Should(BeNumerically(">", 0), "the slow navigation is under way")
-		Expect(where(ctx, quick)).To(Equal("/quick"), "where the other session is beside a slow navigation")
-		use(ctx, quick, "browser_snapshot", nil)
-		Expect(time.Since(began)).To(BeNumerically("<", ms*time.Millisecond), "the time of two calls beside a slow navigation")
-		result("the slow navigation", landed(ctx, navigation, "the slow navigation", ms*time.Millisecond+soon), "1")
-		Expect(where(ctx, slow)).To(Equal("/slow"), "where the session is after its navigation")
+		held := newHeld(l, "/held")
+		navigation := launch(ctx, s, s.Message(slow.ID, call("1", "browser_navigate", fmt.Sprintf(`{"url":%q}`, l.AppURL("/held")))))
+		Eventually(ctx, held.asked).WithTimeout(soon).Should(BeClosed(), "the slow navigation is under way")
+		works(ctx, s, quick.ID, "beside a slow navigation")
+		for i := range 2 {
+			own := fmt.Sprint("quick-", i)
+			did := "a call beside another session's navigation"
+			Expect(valueOf(did, result(did, post(ctx, s, quick.ID, evaluate("1", mark(l, own))), "1"))).To(Equal(own), did)
+		}
+		did := "a snapshot beside another session's navigation"
+		result(did, post(ctx, s, quick.ID, call("2", "browser_snapshot", "{}")), "2")
+		Expect(navigation.Landed()).NotTo(BeClosed(), "the control: the navigation is still under way")
+		held.release()
+		result("the slow navigation", landed(ctx, navigation, "the slow navigation", 2*soon), "1")
+		Expect(where(ctx, slow)).To(Equal("/held"), "where the session is after its navigation")
 	})
 }
 

@@ -127,3 +127,26 @@ func (g *gate) waits(ctx context.Context, tag string) {
 		return g.asked[tag]
 	}).WithTimeout(soon).WithPolling(20*time.Millisecond).Should(BeTrue(), "the call %s is under way in the page", tag)
 }
+
+// held is a page of the app that comes only when a spec lets it.
+type held struct {
+	asked   chan struct{} // closed when somebody wants it
+	release func()
+}
+
+func newHeld(l *lab.Lab, path string) held {
+	GinkgoHelper()
+	asked, released := make(chan struct{}), make(chan struct{})
+	ask, h := sync.OnceFunc(func() { close(asked) }), held{asked, sync.OnceFunc(func() { close(released) })}
+	DeferCleanup(h.release)
+	engine.Harness(l.Sites.Handle(l.AppAddr().String(), path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ask()
+		select {
+		case <-released:
+		case <-r.Context().Done():
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = io.WriteString(w, "<!doctype html><title>at last</title>")
+	})))
+	return h
+}

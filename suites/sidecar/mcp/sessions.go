@@ -52,7 +52,7 @@ func sessions(l *lab.Lab) {
 		Expect(marked(l, "outside")).To(BeFalse(), "a call outside a session ran in the page")
 	})
 
-	// "DELETE /mcp with a session's id ends that session with a 2xx answer, and the id is unknown from then on. With an
+	// "DELETE /mcp with a session's id ends that session with a 2xx answer, and the id is unknown from then on. … With an
 	// unknown id, or none, it is answered 404."
 	It("ends the session that is named, and no other", engine.Clause("mcp.delete"), func(ctx SpecContext) {
 		s := attack.Sidecar(ctx, l)
