@@ -23,10 +23,13 @@ var walker = (() => {
     adopt: () => adopt,
     aim: () => aim,
     beginClick: () => beginClick,
+    beginText: () => beginText,
     describe: () => describe,
     element: () => element,
     embedded: () => embedded,
     endClick: () => endClick,
+    endText: () => endText,
+    focusText: () => focusText,
     forget: () => forget,
     look: () => look,
     outwards: () => outwards,
@@ -769,6 +772,175 @@ ${shown.join("\n")}
     return shadowOf(first) ? deepest2({ x: mouse.clientX, y: mouse.clientY }) ?? first : first;
   }
 
+  // walker/fill.ts
+  var set2 = (names) => new Set(names.split(" "));
+  var readonlyRoles = set2("checkbox combobox grid gridcell listbox radiogroup slider spinbutton textbox columnheader rowheader searchbox switch treegrid");
+  var typedInto = set2("email number password search tel text url");
+  var setAtOnce = set2("color date datetime-local month range time week");
+  var noField = "Element is not an <input>, <textarea>, <select> or [contenteditable] and does not have a role allowing [aria-readonly]";
+  function fieldOf(el) {
+    if (isNative(el) || isEditor(el)) return el;
+    return closest(el, "label")?.control ?? el;
+  }
+  var Typing = class {
+    constructor(field, text, slowly) {
+      this.field = field;
+      this.text = text;
+      this.slowly = slowly;
+      this.before = valueOf(field);
+    }
+    field;
+    text;
+    slowly;
+    before;
+    /** Gets the field ready; {} when text may come, done when none is needed any more. */
+    begin() {
+      const { field } = this;
+      if (!isConnected(field)) return { reason: "element was detached from the DOM" };
+      if (!isVisible(field)) return { reason: "element is not visible" };
+      if (isDisabled(field)) return { reason: "element is not enabled" };
+      const readonly = isReadonly(field);
+      if (readonly === null) return { error: noField };
+      if (readonly) return { reason: "element is not editable" };
+      if (isInput2(field) && !typedInto.has(field.type) && !setAtOnce.has(field.type)) {
+        return { error: `Input of type "${field.type}" cannot be filled` };
+      }
+      if (this.slowly) return focus(field, true) ? {} : { reason: "element does not take the focus" };
+      if (isInput2(field) && setAtOnce.has(field.type)) return this.set(field);
+      if (isInput2(field) && field.type === "number" && isNaN(Number(this.text.trim()))) {
+        return { error: "Cannot type text into input[type=number]" };
+      }
+      if (!isInput2(field) && !isTextarea(field) && !isEditor(field)) {
+        return { error: "Element is not an <input>, <textarea> or [contenteditable] element" };
+      }
+      const most = isInput2(field) || isTextarea(field) ? field.maxLength : -1;
+      if (most >= 0 && this.text.length > most) {
+        return { error: `The text has ${this.text.length} characters, and the field takes ${most} at most` };
+      }
+      return selectAll2(field) ? {} : { reason: "element does not take the focus" };
+    }
+    /** A date, colour or range takes a whole value at once or none at all. */
+    set(field) {
+      const value = field.type === "color" ? this.text.trim().toLowerCase() : this.text.trim();
+      focus(field, false);
+      field.value = value;
+      if (field.value !== value) {
+        field.value = this.before;
+        return { error: "Malformed value" };
+      }
+      tell(field, "input");
+      tell(field, "change");
+      return { done: true };
+    }
+    /** Whether the text arrived. A field that took only a part of it gets its former value back. */
+    async end() {
+      await frame();
+      await frame();
+      const { field } = this;
+      if (!isConnected(field) || this.arrived()) return {};
+      if (this.slowly && focused() !== field) {
+        const next = focused();
+        if (next && (isNative(next) || isEditor(next))) return {};
+        return { error: "The field lost the focus before the whole text was typed" };
+      }
+      if (valueOf(field) !== this.before) this.restore();
+      return { error: "The field did not take the text; " + (valueOf(field) === this.before ? "it has its former value" : "its value is another one now") };
+    }
+    /** A page may format what is typed; it may not lose a part of it. */
+    arrived() {
+      const { field, text } = this;
+      if (!isInput2(field) && !isTextarea(field) && !isEditor(field)) return true;
+      const value = valueOf(field);
+      if (!this.slowly && (bare(value) === bare(text) || isInput2(field) && field.type === "number" && Number(value) === Number(text))) {
+        return true;
+      }
+      if (value === this.before) return this.slowly && bare(text) === "";
+      return isWithin(letters(text), letters(value));
+    }
+    restore() {
+      const { field } = this;
+      if (isInput2(field) || isTextarea(field)) {
+        field.value = this.before;
+        tell(field, "input");
+      } else {
+        document.execCommand("undo");
+      }
+    }
+  };
+  function refocus(field) {
+    return isConnected(field) && focus(field, false);
+  }
+  function isNative(el) {
+    return ["input", "textarea", "select"].includes(tagOf(el));
+  }
+  function isInput2(el) {
+    return tagOf(el) === "input";
+  }
+  function isTextarea(el) {
+    return tagOf(el) === "textarea";
+  }
+  function isEditor(el) {
+    return el instanceof HTMLElement && el.isContentEditable;
+  }
+  function isReadonly(el) {
+    if (isNative(el) && hasAttr(el, "readonly")) return true;
+    if (readonlyRoles.has(roleOf(el, new Cache()) ?? "")) return attr(el, "aria-readonly")?.toLowerCase() === "true";
+    return isNative(el) || isEditor(el) ? false : null;
+  }
+  function valueOf(field) {
+    if (isInput2(field) || isTextarea(field)) return field.value;
+    return field instanceof HTMLElement ? field.innerText : "";
+  }
+  function focused() {
+    let active = page.active();
+    for (let shadow = active && shadowOf(active); active && shadow?.activeElement; shadow = shadowOf(active)) {
+      active = shadow.activeElement;
+    }
+    return active;
+  }
+  function hasKeys(field) {
+    const active = focused();
+    return active === field || active !== null && isEditor(field) && isEditor(active) && active.contains(field);
+  }
+  function focus(field, caretToBeginning) {
+    if (hasKeys(field)) return true;
+    field.focus();
+    if (!hasKeys(field) && isEditor(field)) hostOf(field).focus();
+    if (!hasKeys(field)) return false;
+    if (caretToBeginning && (isTextarea(field) || isInput2(field) && /^(password|search|tel|text|url)$/.test(field.type))) {
+      field.setSelectionRange(0, 0);
+    }
+    return true;
+  }
+  function hostOf(part) {
+    let host = part;
+    while (host.parentElement && isEditor(host.parentElement)) host = host.parentElement;
+    return host;
+  }
+  function selectAll2(field) {
+    if (!focus(field, false)) return false;
+    if (isInput2(field) || isTextarea(field)) {
+      field.select();
+    } else {
+      const range = page.range();
+      range.selectNodeContents(field);
+      const selection = getSelection();
+      selection?.removeAllRanges();
+      selection?.addRange(range);
+    }
+    return hasKeys(field);
+  }
+  function tell(field, type) {
+    field.dispatchEvent(new Event(type, { bubbles: true, composed: true }));
+  }
+  var bare = (text) => text.replace(/\s+/g, "");
+  var letters = (text) => Array.from(text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ""));
+  function isWithin(part, whole) {
+    let at = 0;
+    for (const letter of whole) if (letter === part[at]) at++;
+    return at === part.length;
+  }
+
   // walker/prune.ts
   function prune(node) {
     const kept = [];
@@ -994,8 +1166,8 @@ ${shown.join("\n")}
     for (const owner of selectAll(root, "[aria-owns]")) {
       for (const el of referenced(owner, "aria-owns")) if (!contains(el, owner)) owned.add(el);
     }
-    const focused = page.hasFocus() ? page.active() : null;
-    const state = { cache, numbering, owned, placed: /* @__PURE__ */ new Set(), focused, depth: 0 };
+    const focused2 = page.hasFocus() ? page.active() : null;
+    const state = { cache, numbering, owned, placed: /* @__PURE__ */ new Set(), focused: focused2, depth: 0 };
     if (isOut(root, cache)) return null;
     const node = makeNode(root, roleOf(root, cache) ?? "generic", false, state);
     fill(node, state, node.pointer, node.ariaHidden);
@@ -1055,7 +1227,7 @@ ${shown.join("\n")}
   }
   function fill(node, state, inPointer, inHidden) {
     const el = node.element;
-    const value = valueOf(el);
+    const value = valueOf2(el);
     if (value !== null) {
       node.children.push(value);
       return;
@@ -1099,7 +1271,7 @@ ${shown.join("\n")}
     }
     return list;
   }
-  function valueOf(el) {
+  function valueOf2(el) {
     if (tagOf(el) === "textarea") return el.value;
     if (tagOf(el) !== "input") return null;
     if (isInput(el, "checkbox", "radio", "file", "button", "submit", "reset", "image")) return null;
@@ -1112,6 +1284,7 @@ ${shown.join("\n")}
   var frames = /* @__PURE__ */ new WeakMap();
   var shownFrames = /* @__PURE__ */ new Map();
   var guard = null;
+  var typing = null;
   function snapshot(options, root) {
     const nodes = [];
     let numbered = false;
@@ -1179,6 +1352,16 @@ ${shown.join("\n")}
     const met = guard?.end() ?? null;
     guard = null;
     return met ?? "";
+  }
+  function beginText(el, text = "", slowly = false) {
+    typing = new Typing(fieldOf(el), text, slowly);
+    return typing.begin();
+  }
+  async function endText() {
+    return typing ? typing.end() : {};
+  }
+  function focusText() {
+    return typing !== null && refocus(typing.field);
   }
   function title() {
     return page.title();

@@ -151,10 +151,12 @@ func (p *Page) frameNavigated(s *Session, e page.EventFrameNavigated) {
 	if e.Frame == nil {
 		return
 	}
+	url := e.Frame.URL + e.Frame.URLFragment
+	mayShow := p.browser.mayShow(url)
 	p.mu.Lock()
 	f := p.frame(s, e.Frame.ID, e.Frame.ParentID)
 	f.session = s
-	f.url = e.Frame.URL + e.Frame.URLFragment
+	f.url = url
 	f.loader = e.Frame.LoaderID
 	f.forgetDocument()
 	if f.named {
@@ -176,9 +178,9 @@ func (p *Page) frameNavigated(s *Session, e page.EventFrameNavigated) {
 			p.status = Status{}
 		}
 		clear(p.activity.statuses)
-		p.activity.committed(f.loader)
+		p.activity.committed(f.loader, e.Type == page.NavigationTypeBackForwardCacheRestore)
+		p.expelled = p.expelled || !mayShow // from the first moment on: nobody lists it meanwhile
 	}
-	url := f.url
 	p.mu.Unlock()
 	if isMain {
 		p.landed(url)
@@ -196,6 +198,9 @@ func (p *Page) navigatedWithin(e page.EventNavigatedWithinDocument) {
 	p.mu.Lock()
 	if f := p.frames[e.FrameID]; f != nil {
 		f.url = e.URL
+		if f == p.main {
+			p.activity.within++
+		}
 	}
 	p.mu.Unlock()
 	p.changed.fire()

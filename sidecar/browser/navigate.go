@@ -139,13 +139,16 @@ func (p *Page) Busy(m Mark) (loading bool, requests int) {
 
 // activity follows the loading of a tab's documents and requests.
 type activity struct {
-	count    int // requests seen so far
-	requests map[network.RequestID]int
-	statuses map[cdp.LoaderID]Status
-	loading  bool
-	loader   cdp.LoaderID   // the document on show
-	earlier  []cdp.LoaderID // those shown before it, newest last
-	states   map[string]bool
+	count     int // requests seen so far
+	requests  map[network.RequestID]int
+	statuses  map[cdp.LoaderID]Status
+	loading   bool
+	stops     int            // how often it stopped loading
+	within    int            // navigations within a document
+	documents int            // documents that it committed
+	loader    cdp.LoaderID   // the document on show
+	earlier   []cdp.LoaderID // those shown before it, newest last
+	states    map[string]bool
 }
 
 func newActivity() activity {
@@ -154,13 +157,18 @@ func newActivity() activity {
 	}
 }
 
-// committed starts a document's own count of states; requests of the one before ended with it.
-func (a *activity) committed(loader cdp.LoaderID) {
+// committed starts a document's own count of states; requests of the one before ended with it. A document that was kept
+// as it was has reached its states before, and is told of none again.
+func (a *activity) committed(loader cdp.LoaderID, restored bool) {
+	a.documents++
 	a.earlier = append(a.earlier, a.loader)
 	a.earlier = a.earlier[max(0, len(a.earlier)-keptDocuments):]
 	a.loader = loader
 	clear(a.states)
 	clear(a.requests)
+	if restored {
+		a.states["DOMContentLoaded"], a.states["load"] = true, true
+	}
 }
 
 // keptDocuments is how many earlier documents a tab remembers.
@@ -188,6 +196,9 @@ func (p *Page) loading(id cdp.FrameID, loading bool) {
 	p.mu.Lock()
 	if id == p.main.ID {
 		p.activity.loading = loading
+		if !loading {
+			p.activity.stops++
+		}
 	}
 	p.mu.Unlock()
 	p.changed.fire()

@@ -20,6 +20,8 @@ type action struct {
 	session string
 	target  string
 	verb    string
+	states  string // what the element has to be; "" is visible, enabled and stable
+	detail  string // what is done, for the call log
 }
 
 // timeoutError is an action that wasn't possible in time, with what was tried.
@@ -32,26 +34,63 @@ func (e *timeoutError) Error() string {
 	return fmt.Sprintf("TimeoutError: Timeout %dms exceeded.\nCall log:\n%s\n", e.limit.Milliseconds(), strings.Join(e.log, "\n"))
 }
 
-// run finds the element, then tries until do succeeds or the time is over. do returns *aria.NotReady to be tried again.
+// fieldError is a field that doesn't take a text, with what was tried.
+type fieldError struct {
+	text string
+	log  []string
+}
+
+func (e *fieldError) Error() string {
+	return fmt.Sprintf("%s\nCall log:\n%s\n", e.text, strings.Join(e.log, "\n"))
+}
+
+// run finds the element, then tries to aim at it until do succeeds or the time is over. do returns *aria.NotReady to be
+// tried again.
 func (a action) run(ctx context.Context, do func(context.Context, *browser.Element, aria.Aimed) error) (aria.Description, error) {
+	return a.until(ctx, func(ctx context.Context, e *browser.Element) error {
+		point, err := aria.Aim(ctx, e, true)
+		if err != nil {
+			return err
+		}
+		return do(ctx, e, point)
+	})
+}
+
+// until is run for what needs no pointer.
+func (a action) until(ctx context.Context, do func(context.Context, *browser.Element) error) (aria.Description, error) {
 	bounded, cancel := context.WithTimeout(ctx, actionLimit)
 	defer cancel()
-	var log attempts
-	words, err := a.tryUntil(bounded, &log, do)
-	if bounded.Err() != nil && ctx.Err() == nil && err != nil {
-		lines := []string{"  - waiting for locator(" + quoteJS(a.locator()) + ")"}
-		if words.Preview != "" {
-			lines = append(lines, "    - locator resolved to "+words.Preview, "  - attempting "+a.verb+" action")
-		}
-		return words, &timeoutError{limit: actionLimit, log: append(lines, log.lines...)}
+	if a.states == "" {
+		a.states = "visible, enabled and stable"
 	}
-	if cause := context.Cause(ctx); errors.Is(cause, errInterrupted) {
+	log := attempts{wanted: a.states}
+	words, err := a.tryUntil(bounded, &log, do)
+	var field *aria.FieldError
+	switch {
+	case errors.As(err, &field):
+		return words, &fieldError{text: field.Text, log: append(a.head(words), "    - "+log.waiting())}
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		return words, &timeoutError{limit: actionLimit, log: append(a.head(words), log.lines...)}
+	case errors.Is(context.Cause(ctx), errInterrupted):
 		return words, errInterrupted
 	}
 	return words, err
 }
 
-func (a action) tryUntil(ctx context.Context, log *attempts, do func(context.Context, *browser.Element, aria.Aimed) error) (aria.Description, error) {
+// head is how a call log begins.
+func (a action) head(words aria.Description) []string {
+	lines := []string{"  - waiting for locator(" + quoteJS(a.locator()) + ")"}
+	if words.Preview == "" {
+		return lines
+	}
+	lines = append(lines, "    - locator resolved to "+words.Preview)
+	if a.detail != "" {
+		lines = append(lines, "    - "+a.detail)
+	}
+	return append(lines, "  - attempting "+a.verb+" action")
+}
+
+func (a action) tryUntil(ctx context.Context, log *attempts, do func(context.Context, *browser.Element) error) (aria.Description, error) {
 	element, err := aria.Find(ctx, a.page, a.session, a.target)
 	if err != nil {
 		return aria.Description{}, err
@@ -62,7 +101,7 @@ func (a action) tryUntil(ctx context.Context, log *attempts, do func(context.Con
 		return words, err
 	}
 	for try := 0; ; try++ {
-		err := a.once(ctx, element, do)
+		err := do(ctx, element)
 		var not *aria.NotReady
 		if !errors.As(err, &not) {
 			return words, err
@@ -80,14 +119,6 @@ func (a action) tryUntil(ctx context.Context, log *attempts, do func(context.Con
 			return words, context.Cause(ctx)
 		}
 	}
-}
-
-func (a action) once(ctx context.Context, e *browser.Element, do func(context.Context, *browser.Element, aria.Aimed) error) error {
-	point, err := aria.Aim(ctx, e, true)
-	if err != nil {
-		return err
-	}
-	return do(ctx, e, point)
 }
 
 // locator is the target in the words of a call log.
@@ -109,6 +140,7 @@ func retryPause(try int) time.Duration {
 
 // attempts are the lines of a call log; attempts that failed alike are counted in one.
 type attempts struct {
+	wanted string // what the element has to be
 	lines  []string
 	reason string
 	count  int
@@ -121,9 +153,11 @@ func (l *attempts) add(reason string, pause time.Duration) {
 	} else {
 		l.reason, l.count = reason, 1
 	}
-	head := "    - waiting for element to be visible, enabled and stable"
+	head := "    - " + l.waiting()
 	if l.count > 1 {
-		head = fmt.Sprintf("    %d × waiting for element to be visible, enabled and stable", l.count)
+		head = fmt.Sprintf("    %d × %s", l.count, l.waiting())
 	}
 	l.lines = append(l.lines, head, "      - "+reason, fmt.Sprintf("    - retrying, after %dms", pause.Milliseconds()))
 }
+
+func (l *attempts) waiting() string { return "waiting for element to be " + l.wanted }

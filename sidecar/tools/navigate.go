@@ -29,38 +29,53 @@ func navigate() *tool {
 func runNavigate(ctx context.Context, c *call) error {
 	address, ok := destination(c.set.app, c.args.text("url"))
 	if !ok {
-		c.thrown(fmt.Sprintf("Navigation to %s was refused: this browser may only open pages of the sandbox app at %s",
-			shorten(c.args.text("url")), c.set.origin()))
+		c.refuse(c.args.text("url"))
 		return nil
 	}
+	return visit(ctx, c, address)
+}
+
+// refuse says that what an agent named may not be opened.
+func (c *call) refuse(named string) {
+	c.thrown(fmt.Sprintf("Navigation to %s was refused: this browser may only open pages of the sandbox app at %s",
+		shorten(named), c.set.origin()))
+}
+
+// visit opens an address in the call's tab and shows it.
+func visit(ctx context.Context, c *call, address string) error {
 	bounded, cancel := context.WithTimeout(ctx, navigationLimit)
 	defer cancel()
 	document, err := c.page.Navigate(bounded, address)
 	if err == nil {
-		err = c.page.WaitFor(bounded, document, "DOMContentLoaded")
+		err = loaded(bounded, c.page, document)
 	}
+	waiting := fmt.Sprintf("  - navigating to %q, waiting until \"domcontentloaded\"", address)
 	var refused *browser.NavigationError
 	switch {
 	case err == nil:
-		// A page that goes on loading is shown as it is.
-		loaded, cancel := context.WithTimeout(bounded, loadLimit)
-		_ = c.page.WaitFor(loaded, document, "load")
-		cancel()
 	case errors.As(err, &refused) && refused.IsDownload:
 		// The tab stays where it was; the download is told as an event.
 	case errors.As(err, &refused):
-		c.thrown(fmt.Sprintf("Error: %s at %s\nCall log:\n  - navigating to %q, waiting until \"domcontentloaded\"\n",
-			refused.Text, address, address))
+		c.thrown(fmt.Sprintf("Error: %s at %s\nCall log:\n%s\n", refused.Text, address, waiting))
 		return nil
 	case bounded.Err() != nil && ctx.Err() == nil:
-		return &timeoutError{limit: navigationLimit, log: []string{
-			fmt.Sprintf("  - navigating to %q, waiting until \"domcontentloaded\"", address),
-		}}
+		return &timeoutError{limit: navigationLimit, log: []string{waiting}}
 	default:
 		return err
 	}
 	c.ran("await page.goto(" + quoteJS(address) + ");")
 	c.snapshot = &aria.Options{Session: c.id, Depth: -1}
+	return nil
+}
+
+// loaded waits for the document, and not for long for all that it loads: a page that goes on loading is shown as it is.
+func loaded(ctx context.Context, p *browser.Page, d browser.Document) error {
+	if err := p.WaitFor(ctx, d, "DOMContentLoaded"); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, loadLimit)
+	defer cancel()
+	_ = p.WaitFor(ctx, d, "load")
 	return nil
 }
 

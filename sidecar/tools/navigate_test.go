@@ -195,7 +195,8 @@ func TestDefinitions(t *testing.T) {
 			t.Errorf("%+v", d)
 		}
 	}
-	if names != "browser_handle_dialog browser_evaluate browser_navigate browser_snapshot browser_click " {
+	if names != "browser_handle_dialog browser_evaluate browser_type browser_navigate browser_navigate_back browser_snapshot "+
+		"browser_click browser_tabs " {
 		t.Error(names)
 	}
 }

@@ -22,6 +22,7 @@ type response struct {
 	events     []string
 	thrownText string
 	modal      bool          // tell the open dialog even without a page section
+	listed     bool          // the result has the list of tabs, which stands for the page section
 	snapshot   *aria.Options // the page as it is now is part of the result
 }
 
@@ -80,7 +81,7 @@ func (c *call) finish(ctx context.Context) mcp.Result {
 		if title == "" && len(modal) == 0 {
 			title = titleOf(ctx, c.page)
 		}
-		if lines, changed := c.pageLines(title); c.snapshot != nil || changed {
+		if lines, changed := c.pageLines(title); c.snapshot != nil || (changed && !c.listed) {
 			if pages := c.openPages(); len(pages) != 1 {
 				section("Open tabs", tabLines(ctx, pages, c.page)...)
 			}
@@ -165,27 +166,32 @@ func (c *call) openPages() []*browser.Page {
 	return open
 }
 
-// tabLines lists the tabs. A tab that is busy is listed without its title rather than waited for.
+// tabLines lists the tabs. A tab that is busy is listed without its title rather than waited for, and one that went
+// where it may not be shown, not at all.
 func tabLines(ctx context.Context, pages []*browser.Page, current *browser.Page) []string {
-	if len(pages) == 0 {
-		return []string{"No open tabs. Navigate to a URL to create one."}
-	}
 	titles := make([]string, len(pages))
 	var group sync.WaitGroup
 	for i, p := range pages {
 		group.Go(func() { titles[i] = titleOf(ctx, p) })
 	}
 	group.Wait()
-	lines := make([]string, len(pages))
+	var lines []string
 	for i, p := range pages {
-		mark := ""
+		address := p.URL()
+		if p.Expelled() {
+			continue
+		}
+		mark, state := "", ""
 		if p == current {
 			mark = "(current) "
 		}
-		lines[i] = fmt.Sprintf("- %d: %s[%s](%s)", i, mark, titles[i], p.URL())
 		if p.Crashed() {
-			lines[i] += " [crashed]"
+			state = " [crashed]"
 		}
+		lines = append(lines, fmt.Sprintf("- %d: %s[%s](%s)%s", len(lines), mark, titles[i], address, state))
+	}
+	if len(lines) == 0 {
+		return []string{"No open tabs. Navigate to a URL to create one."}
 	}
 	return lines
 }

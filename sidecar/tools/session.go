@@ -92,21 +92,24 @@ func (s *session) run(ctx context.Context, c *call) mcp.Result {
 			c.event("A page was redirected to " + r.Origin + ", outside the sandbox app, and was closed.")
 		}
 	}
-	if err := c.interruptible(ctx); err != nil && !errors.Is(err, errInterrupted) {
+	run := func(ctx context.Context) error { return c.tool.run(ctx, c) }
+	if c.tool.inModal {
+		err = run(ctx)
+	} else {
+		err = c.interruptible(ctx, run)
+	}
+	if err != nil && !errors.Is(err, errInterrupted) {
 		c.thrown(describe(err))
 	}
 	return s.guarded(ctx, c, before)
 }
 
-// interruptible runs the tool until it is done, or until a dialog opens that wasn't there before.
-func (c *call) interruptible(ctx context.Context) error {
-	if c.tool.inModal {
-		return c.tool.run(ctx, c)
-	}
+// interruptible runs something in the call's tab until it is done, or until a dialog opens there.
+func (c *call) interruptible(ctx context.Context, run func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	done := make(chan error, 1)
-	go func() { done <- c.tool.run(ctx, c) }()
+	go func() { done <- run(ctx) }()
 	for {
 		changed := c.page.Changed()
 		if c.page.Dialog() != nil {

@@ -32,7 +32,9 @@ type Set struct {
 // New makes the tools and keeps the browser's tabs on the app's origin from now on.
 func New(o Options) *Set {
 	s := &Set{browser: o.Browser, app: o.App, output: o.Output}
-	for _, t := range []*tool{handleDialog(), evaluate(), navigate(), snapshot(), click()} {
+	for _, t := range []*tool{
+		handleDialog(), evaluate(), typeText(), navigate(), navigateBack(), snapshot(), click(), tabs(),
+	} {
 		if t.capability == "" || slices.Contains(o.Capabilities, t.capability) {
 			s.tools = append(s.tools, t)
 		}

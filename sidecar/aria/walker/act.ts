@@ -80,7 +80,7 @@ async function isStable(el: Element): Promise<boolean> {
 }
 
 /** The next animation frame; a tab that is not on screen may have none, so it doesn't wait for long. */
-function frame(): Promise<void> {
+export function frame(): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, 60);
     requestAnimationFrame(() => {

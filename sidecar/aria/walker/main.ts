@@ -2,6 +2,7 @@
 import { page } from "./native";
 import { ClickGuard, Point, Readiness, obstacle, outward, ready } from "./act";
 import { Cache } from "./dom";
+import { Refusal, Typing, fieldOf, refocus } from "./fill";
 import { locate, locator, preview } from "./locate";
 import { prune, standIns } from "./prune";
 import { quiet } from "./quiet";
@@ -13,6 +14,7 @@ const refs = new Refs();
 const frames = new WeakMap<Element, string>();
 const shownFrames = new Map<string, Element[]>();
 let guard: ClickGuard | null = null;
+let typing: Typing | null = null;
 
 interface SnapshotOptions extends RenderOptions {
   session: string;
@@ -106,8 +108,28 @@ function endClick(): string {
   return met ?? "";
 }
 
+/** Gets the field that el stands for ready for text: {} when it may come, done when the field has it already. An empty text
+ * comes as undefined: the protocol's encoder leaves it out. */
+function beginText(el: Element, text = "", slowly = false): Refusal & { done?: boolean } {
+  typing = new Typing(fieldOf(el), text, slowly);
+  return typing.begin();
+}
+
+/** Why the text didn't arrive; {} when it did. */
+async function endText(): Promise<Refusal> {
+  return typing ? typing.end() : {};
+}
+
+/** Gives the field of the text the focus again; false when it doesn't take it. */
+function focusText(): boolean {
+  return typing !== null && refocus(typing.field);
+}
+
 function title(): string {
   return page.title();
 }
 
-export { adopt, aim, beginClick, describe, element, embedded, endClick, forget, look, outwards, quiet, snapshot, title };
+export {
+  adopt, aim, beginClick, beginText, describe, element, embedded, endClick, endText, focusText, forget, look, outwards, quiet,
+  snapshot, title,
+};
