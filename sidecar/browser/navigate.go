@@ -137,6 +137,14 @@ func (p *Page) Busy(m Mark) (loading bool, requests int) {
 	return p.activity.loading, requests
 }
 
+// Pending tells whether a navigation of the tab has no answer yet although the document on show is complete. Chromium
+// hands on nothing to that document meanwhile.
+func (p *Page) Pending() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.activity.loading && p.activity.states["load"]
+}
+
 // activity follows the loading of a tab's documents and requests.
 type activity struct {
 	count     int // requests seen so far

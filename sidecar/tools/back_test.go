@@ -67,3 +67,43 @@ func TestNavigateBackThatDoesNotHappenIsAnError(t *testing.T) {
 	}
 	wants(t, b.open("/two"), "- Page Title: Two")
 }
+
+func TestASnapshotDoesNotWaitLongForANavigation(t *testing.T) {
+	b := setUp(t, map[string]string{"/": `<title>App</title><button>Here</button>`, "/two": `<title>Two</title>`, "/changes": "changes"})
+	hanging, asked := make(chan struct{}), make(chan struct{}, 1)
+	t.Cleanup(func() { close(hanging) })
+	b.open("/changes")
+	b.open("/")
+	b.answer("/changes", func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		select {
+		case <-hanging:
+		case <-r.Context().Done():
+		}
+	})
+	other := b.set.Open()
+	t.Cleanup(other.Close)
+	done := make(chan bool, 1)
+	go func() {
+		_, failed := callOn(t, b.session, "browser_navigate_back", arg{})
+		done <- failed
+	}()
+	for <-asked; ; {
+		began := time.Now()
+		text, failed := callOn(t, other, "browser_snapshot", arg{})
+		if took := time.Since(began); took > 6*time.Second {
+			t.Fatalf("after %v: %s", took, text)
+		}
+		if failed {
+			wants(t, text, "Error: A navigation of this tab is under way and has no answer yet")
+			break
+		}
+	}
+	// Another navigation takes its place, and the one that didn't happen is an error.
+	if text, failed := callOn(t, other, "browser_navigate", arg{"url": "/two"}); failed || !strings.Contains(text, "- Page Title: Two") {
+		t.Fatal(text)
+	}
+	if !<-done {
+		t.Error("going back is called a success")
+	}
+}

@@ -42,6 +42,7 @@ func failure(text string) mcp.Result {
 // How long a result may wait for what is nice to have.
 const (
 	snapshotLimit = 10 * time.Second
+	pendingLimit  = 3 * time.Second // for a navigation to be answered
 	titleLimit    = 500 * time.Millisecond
 )
 
@@ -98,8 +99,15 @@ func (c *call) finish(ctx context.Context) mcp.Result {
 	}
 }
 
+// errPending is a snapshot that has to wait for a navigation for too long: there is no way into the page meanwhile.
+var errPending = errors.New("a navigation is pending")
+
 func (c *call) take(ctx context.Context) (aria.Snapshot, error) {
-	ctx, cancel := context.WithTimeout(ctx, snapshotLimit)
+	limit, cause := snapshotLimit, context.DeadlineExceeded
+	if c.page.Pending() {
+		limit, cause = pendingLimit, errPending
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, cause)
 	defer cancel()
 	type outcome struct {
 		taken aria.Snapshot

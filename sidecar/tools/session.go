@@ -236,6 +236,9 @@ func describe(err error) string {
 		return "Error: " + ref.Error()
 	case errors.As(err, &target):
 		return "Error: " + target.Text
+	case errors.Is(err, errPending):
+		return "Error: A navigation of this tab is under way and has no answer yet, so the page can't be read. " +
+			"Try again later, or navigate somewhere else."
 	case errors.Is(err, browser.ErrCrashed):
 		return "Error: The page crashed. Navigate to a URL to open it again."
 	case errors.Is(err, browser.ErrStopped):
