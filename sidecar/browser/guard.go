@@ -44,14 +44,15 @@ func (b *Browser) Refusals(after int) ([]Refusal, int) {
 // keptRefusals bounds the memory of refusals.
 const keptRefusals = 64
 
-// Origin returns scheme, host and port of an absolute URL, lower-cased, a default port left out; "" where there is
-// no host. For blob: it is the origin inside.
+// Origin returns scheme, host and port of an absolute URL, a default port left out; "" where there is no host. For blob:
+// it is the origin inside. Case is folded in ASCII only: a browser has other rules for the rest, so that such a name is no
+// other's equal.
 func Origin(raw string) string {
 	u, err := url.Parse(strings.TrimPrefix(raw, "blob:"))
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return ""
 	}
-	host, port := strings.ToLower(u.Hostname()), u.Port()
+	host, port := lower(u.Hostname()), u.Port()
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
@@ -59,6 +60,15 @@ func Origin(raw string) string {
 		return u.Scheme + "://" + host
 	}
 	return u.Scheme + "://" + host + ":" + port
+}
+
+func lower(host string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, host)
 }
 
 // mayShow tells whether a tab may be at the URL.

@@ -9,6 +9,7 @@ import (
 	"github.com/browser-sidecar/conformance/suites/sidecar/egress"
 	"github.com/browser-sidecar/conformance/suites/sidecar/http"
 	"github.com/browser-sidecar/conformance/suites/sidecar/mcp"
+	"github.com/browser-sidecar/conformance/suites/sidecar/navigation"
 )
 
 // Register adds every spec, to run in the given lab.
@@ -19,4 +20,5 @@ func Register(l *lab.Lab) {
 	egress.Specs(l)
 	http.Specs(l)
 	mcp.Specs(l)
+	navigation.Specs(l)
 }
