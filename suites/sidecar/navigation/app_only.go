@@ -43,22 +43,27 @@ func trialIn(ctx context.Context, l *lab.Lab, s *lab.Sidecar, session *lab.Sessi
 }
 
 // refuses wants each URL to be refused: by an error that names the app's origin, at once, and with the page, the tabs and
-// the network as they were. The app opens before and after.
-func (t trial) refuses(ctx context.Context, urls []string) {
+// the network as they were.
+func (t trial) refuses(ctx context.Context, g group) {
 	GinkgoHelper()
+	did := fmt.Sprintf("%s with %s: %s", t.o, g.kind, quoted(g.urls))
 	open, requests := tabs(ctx, t.session), len(t.witness.atApp())
-	for _, url := range urls {
+	for _, url := range g.urls {
 		t.refused(ctx, url)
-		// Cheaper than all that is looked at below, and it tells which URL it was.
-		Expect(t.witness.atApp()).To(HaveLen(requests), "%s with the URL %s: requests at the app", t.o, shown(url))
 	}
-	Expect(tabs(ctx, t.session)).To(Equal(open), "the tabs after %s with the URLs %s", t.o, quoted(urls))
-	Expect(where(ctx, t.session)).To(HaveField("Mark", "before"), "the page's mark after %s with the URLs %s", t.o, quoted(urls))
-	t.witness.nothingLeft(ctx, requests, fmt.Sprintf("%s with the URLs %s", t.o, quoted(urls)))
-	Expect(t.o.opened(ctx, t.session, t.origin+"/pages/about.html")).To(HaveField("Href", t.origin+"/pages/about.html"),
-		"the control: %s opens the app afterwards", t.o)
+	Expect(tabs(ctx, t.session)).To(Equal(open), "the tabs after %s", did)
+	Expect(where(ctx, t.session)).To(HaveField("Mark", "before"), "the page's mark after %s", did)
+	t.witness.nothingLeft(ctx, requests, did)
+}
+
+// opens wants the tool to open each URL, given with the place where that is. It is the control of what is refused.
+func (t trial) opens(ctx context.Context, places map[string]string) {
+	GinkgoHelper()
+	for url, href := range places {
+		Expect(t.o.opened(ctx, t.session, url)).To(HaveField("Href", href), "the control: where %s with the URL %s leads", t.o, shown(url))
+	}
 	// What was asked for a moment late would have come by now.
-	t.witness.nothingLeft(ctx, -1, fmt.Sprintf("%s with the URLs %s", t.o, quoted(urls)))
+	t.witness.nothingLeft(ctx, -1, "opening the app")
 }
 
 func (t trial) refused(ctx context.Context, url string) {
@@ -90,80 +95,68 @@ func quoted(urls []string) string {
 
 func appOnly(l *lab.Lab) {
 	for _, o := range openers() {
-		// "… open only the app's origin and `about:blank`."
-		It(fmt.Sprintf("opens the app and about:blank by %s", o), engine.Clause("navigation.app-only"), func(ctx SpecContext) {
-			t := try(ctx, l, o)
-			for url, href := range map[string]string{
-				t.origin + "/pages/about.html": t.origin + "/pages/about.html",
-				t.origin:                       t.origin + "/",
-				t.origin + "/":                 t.origin + "/",
-				t.origin + "/pages/about.html?to=//pub.test/&b=@c#d/e":              t.origin + "/pages/about.html?to=//pub.test/&b=@c#d/e",
-				"HTTP" + strings.TrimPrefix(t.origin, "http") + "/pages/about.html": t.origin + "/pages/about.html",
-				"about:blank": "about:blank",
-			} {
-				Expect(o.opened(ctx, t.session, url)).To(HaveField("Href", href), "where %s with the URL %s leads", o, shown(url))
-			}
-			t.witness.nothingLeft(ctx, -1, "opening the app and about:blank")
-		})
-
-		for _, kind := range foreign(l, 0) {
-			// "Everything else is an error that names the app's origin, and no request leaves: another host, port or scheme,
-			// `localhost` for `127.0.0.1`, `//host`, `/\host`, `http:/host`, `app@host`, `host.app`, `file:`, `data:`,
-			// `javascript:`, `chrome:`, `view-source:`, `blob:`, an empty URL, and spellings with tabs, line breaks,
-			// backslashes or encoded delimiters that a browser would read as another host."
-			It(fmt.Sprintf("refuses %s by %s", kind.kind, o), engine.Clause("navigation.app-only"), func(ctx SpecContext) {
+		// "… open only the app's origin and `about:blank`. Everything else is an error that names the app's origin, and no
+		// request leaves: another host, port or scheme, `localhost` for `127.0.0.1`, `//host`, `/\host`, `http:/host`, `app@host`,
+		// `host.app`, `file:`, `data:`, `javascript:`, `chrome:`, `view-source:`, `blob:`, an empty URL, and spellings with tabs,
+		// line breaks, backslashes or encoded delimiters that a browser would read as another host."
+		It(fmt.Sprintf("opens the app and about:blank and refuses everything else by %s", o), engine.Clause("navigation.app-only"),
+			SpecTimeout(90*time.Second), func(ctx SpecContext) {
 				t := try(ctx, l, o)
+				page := t.origin + "/pages/about.html"
+				t.opens(ctx, map[string]string{
+					page: page, t.origin: t.origin + "/", page + "?to=//pub.test/&b=@c#d/e": page + "?to=//pub.test/&b=@c#d/e",
+					"HTTP" + strings.TrimPrefix(page, "http"): page, "about:blank": "about:blank",
+				})
+				mark(ctx, l, t.session, "before")
 				for _, g := range foreign(l, t.witness.s.Port) {
-					if g.kind == kind.kind {
-						t.refuses(ctx, g.urls)
-					}
+					t.refuses(ctx, g)
 				}
+				t.opens(ctx, map[string]string{page: page})
 			})
-		}
 
 		// The same: a URL that a browser reads as the app's, although others might not, leads to the app or is refused.
-		It(fmt.Sprintf("opens nothing else by odd spellings of the app and %s", o), engine.Clause("navigation.app-only"), func(ctx SpecContext) {
-			t := try(ctx, l, o)
-			for _, url := range readAsApp(l) {
-				open := len(tabs(ctx, t.session))
-				if result := o.open(ctx, t.session, url); !result.IsError {
+		It(fmt.Sprintf("opens nothing else by odd spellings of the app and %s", o), engine.Clause("navigation.app-only"),
+			SpecTimeout(90*time.Second), func(ctx SpecContext) {
+				t := try(ctx, l, o)
+				for _, url := range readAsApp(l) {
+					if o.open(ctx, t.session, url).IsError {
+						continue
+					}
 					at := where(ctx, t.session)
 					Expect(at.Origin == t.origin || strings.HasPrefix(at.Href, "about:blank")).
 						To(BeTrue(), "where %s with the URL %s leads: %s", o, shown(url), at.Href)
+					o.put(ctx, t.session)
+					t.witness.nothingLeft(ctx, -1, fmt.Sprintf("%s with the URL %s", o, shown(url)))
 				}
-				tidy(ctx, t.session, open)
-				t.witness.nothingLeft(ctx, -1, fmt.Sprintf("%s with the URL %s", o, shown(url)))
-			}
-			mark(ctx, l, t.session, "after")
-		})
+				t.witness.nothingLeft(ctx, -1, fmt.Sprintf("%s with the URLs %s", o, quoted(readAsApp(l))))
+				mark(ctx, l, t.session, "after")
+			})
+	}
 
-		// "Everything else is an error that names the app's origin …": of an app that has a name.
-		It(fmt.Sprintf("tells the app's name from others by %s", o), engine.Clause("navigation.app-only"), func(ctx SpecContext) {
-			const name = "kiosk." + lab.PublicName
-			app := fmt.Sprintf("%s:%d", name, l.AppAddr().Port())
-			engine.Harness(l.DNS.Set(name, dns.Answer(l.AppAddr().Addr())))
-			s := attack.Start(ctx, l, func(c lab.Config) lab.Config { return c.With("app_url", "http://"+app+"/some/path") })
-			session := attack.Connect(ctx, s)
+	// "Everything else is an error that names the app's origin …": of an app that has a name.
+	It("tells the app's name from others", engine.Clause("navigation.app-only"), SpecTimeout(90*time.Second), func(ctx SpecContext) {
+		const name = "kiosk." + lab.PublicName
+		app := fmt.Sprintf("%s:%d", name, l.AppAddr().Port())
+		engine.Harness(l.DNS.Set(name, dns.Answer(l.AppAddr().Addr())))
+		s := attack.Start(ctx, l, func(c lab.Config) lab.Config { return c.With("app_url", "http://"+app) })
+		session := attack.Connect(ctx, s)
+		for _, o := range openers() {
 			offered(ctx, session, o.tool)
 			t := trialIn(ctx, l, s, session, o, app)
-			for _, url := range []string{"http://" + app + "/pages/about.html", "Http://KIOSK.Pub.Test:3000/pages/about.html", "/pages/about.html"} {
-				Expect(o.opened(ctx, session, url)).To(HaveField("Href", t.origin+"/pages/about.html"), "where %s with the URL %s leads", o, shown(url))
-			}
-			requests := len(t.witness.atApp())
-			for _, url := range []string{
+			page := t.origin + "/pages/about.html"
+			t.opens(ctx, map[string]string{page: page, "Http://KIOSK.Pub.Test:3000/pages/about.html": page})
+			var done bool
+			Expect(session.Navigate(ctx, page)).To(Succeed(), "opening the app")
+			Expect(session.Evaluate(ctx, "() => { window.mark = 'before'; return true }", &done)).To(Succeed(), "marking the page")
+			t.refuses(ctx, group{"another name", []string{
 				"http://127.0.0.1:3000/", "http://localhost:3000/", "http://" + name + "/", "https://" + app + "/", "http://" + app + "0/",
 				"http://" + name + ".:3000/", "http://www." + app + "/", "http://kiosk:3000/", "http://xkiosk." + lab.PublicName + ":3000/",
 				"http://" + name + "x:3000/", "http://" + name + "." + lab.PublicName + ":3000/", "http://" + lab.PublicName + ":3000/",
 				// A browser's lower case of this capital is no i.
 				"http://K\u0130OSK." + lab.PublicName + ":3000/", "http://k\u0131osk." + lab.PublicName + ":3000/",
-				"//" + name + ":3000@" + lab.PublicName + "/", "http://" + name + "%2f@" + lab.PublicName + ":3000/",
-			} {
-				t.refused(ctx, url)
-				t.witness.nothingLeft(ctx, requests, fmt.Sprintf("%s with the URL %s", o, shown(url)))
-			}
-			Expect(o.opened(ctx, session, "/pages/index.html")).To(HaveField("Href", t.origin+"/pages/index.html"),
-				"the control: %s opens the app afterwards", o)
-			t.witness.nothingLeft(ctx, -1, "refusing other names than the app's")
-		})
-	}
+				"//" + app + "@" + lab.PublicName + "/", "http://" + name + "%2f@" + lab.PublicName + ":3000/",
+			}})
+			t.opens(ctx, map[string]string{page: page})
+		}
+	})
 }

@@ -221,6 +221,15 @@ func (e escape) control(ctx SpecContext, session *lab.Session, o opener) {
 	Expect(session.Navigate(ctx, e.l.AppURL("/framing"))).To(Succeed(), "the control: opening a page with a frame")
 	Eventually(ctx, func() int { return len(e.beats(framed())) }).WithTimeout(5*time.Second).WithPolling(20*time.Millisecond).
 		Should(BeNumerically(">", before), "the control: the other page lives while it is shown in a frame")
+	Expect(session.Navigate(ctx, e.l.AppURL("/pages/about.html"))).To(Succeed(), "the control: opening the app")
+}
+
+// by are the ways that an opener is tried with: all, or one of each kind where a tab has to be opened for each.
+func (o opener) by(ways []way) []way {
+	if o.inNewTab {
+		return some(ways, "302", "chain", "https", "slow-page", "endless-page", "script", "meta-redirect")
+	}
+	return ways
 }
 
 // beats are the times when a way's other page told that it lives.

@@ -55,14 +55,29 @@ func (o opener) open(ctx context.Context, session *lab.Session, url string) *lab
 // opened wants the tool to open the URL, says where that is, and closes the tab again that it opened.
 func (o opener) opened(ctx context.Context, session *lab.Session, url string) place {
 	GinkgoHelper()
-	open := len(tabs(ctx, session))
 	result := o.open(ctx, session, url)
 	if result.IsError {
 		engine.Fail(o.String()+" with the URL "+shown(url), []string{"no error"}, result.Text)
 	}
 	at := where(ctx, session)
-	tidy(ctx, session, open)
+	o.put(ctx, session)
 	return at
+}
+
+// put closes the tab that the tool opened.
+func (o opener) put(ctx context.Context, session *lab.Session) {
+	GinkgoHelper()
+	if o.inNewTab {
+		shut(ctx, session)
+	}
+}
+
+// shut closes the session's current tab.
+func shut(ctx context.Context, session *lab.Session) {
+	GinkgoHelper()
+	result, err := session.Call(ctx, "browser_tabs", map[string]any{"action": "close"})
+	Expect(err).NotTo(HaveOccurred(), "closing a tab")
+	Expect(result.IsError).To(BeFalse(), "closing a tab: %s", result.Text)
 }
 
 // offered ends the spec where the target has no such tool.
@@ -113,15 +128,15 @@ func where(ctx context.Context, session *lab.Session) place {
 }
 
 // mark opens a page of the app and marks its document, which another doesn't inherit, and its tab, which another tab
-// doesn't.
-func mark(ctx context.Context, l *lab.Lab, session *lab.Session, text string) {
+// doesn't. It returns the tab's earlier mark.
+func mark(ctx context.Context, l *lab.Lab, session *lab.Session, text string) string {
 	GinkgoHelper()
 	Expect(session.Navigate(ctx, l.AppURL("/pages/index.html"))).To(Succeed(), "the control: opening the app")
-	var done bool
-	Expect(session.Evaluate(ctx, `() => { window.mark = '`+text+`'; sessionStorage.setItem('tab', '`+text+`'); return true }`, &done)).
-		To(Succeed(), "marking the page")
-	at := where(ctx, session)
-	Expect([]string{at.Href, at.Mark, at.Tab}).To(Equal([]string{l.AppURL("/pages/index.html"), text, text}), "the control: the marked page")
+	var marked struct{ Href, Earlier string }
+	Expect(session.Evaluate(ctx, `() => { const Earlier = sessionStorage.getItem('tab') ?? ''; window.mark = '`+text+`';
+		sessionStorage.setItem('tab', '`+text+`'); return { Href: location.href, Earlier } }`, &marked)).To(Succeed(), "marking the page")
+	Expect(marked.Href).To(Equal(l.AppURL("/pages/index.html")), "the control: where the marked page is")
+	return marked.Earlier
 }
 
 // tabs lists the lines of the open tabs (spec/sidecar/tools.md), or none where the target can't list them.
@@ -146,9 +161,7 @@ func tabs(ctx context.Context, session *lab.Session) []string {
 func tidy(ctx context.Context, session *lab.Session, most int) {
 	GinkgoHelper()
 	for range len(tabs(ctx, session)) - most {
-		result, err := session.Call(ctx, "browser_tabs", map[string]any{"action": "close"})
-		Expect(err).NotTo(HaveOccurred(), "closing a tab")
-		Expect(result.IsError).To(BeFalse(), "closing a tab: %s", result.Text)
+		shut(ctx, session)
 	}
 }
 
