@@ -100,19 +100,19 @@ func checkedAddress(l *lab.Lab) {
 	})
 }
 
-// crossed scripts names that have two public sites each, of which every look-up gives the other: no site belongs to two
-// names. Below the search list they have another one.
+// crossed scripts names that have two public sites of one family each, of which every look-up gives the other: no site
+// belongs to two names. Below the search list they have another one.
 func crossed(l *lab.Lab) []string {
 	GinkgoHelper()
-	places := append(publicPlaces(true), publicPlaces(false)...)
-	last := len(places) - 1
-	engine.Harness(l.DNS.Set("*."+lab.SearchDomain, dns.Answer(places[last])))
 	var names []string
-	for i := 0; i+1 < last; i += 2 {
-		name := fmt.Sprintf("crossed%d.evil.test", i/2)
-		pair := places[i : i+2]
-		engine.Harness(l.DNS.SetFunc(name, func(q dns.Query) dns.Step { return dns.Answer(pair[q.Nth%2]) }))
-		names = append(names, name)
+	for _, is4 := range []bool{true, false} {
+		places := publicPlaces(is4)
+		for ; len(places) >= 3; places = places[2:] {
+			name, pair := fmt.Sprintf("crossed%d.evil.test", len(names)), places[:2]
+			engine.Harness(l.DNS.SetFunc(name, func(q dns.Query) dns.Step { return dns.Answer(pair[q.Nth%2]) }))
+			names = append(names, name)
+		}
+		engine.Harness(l.DNS.Set("*."+lab.SearchDomain, dns.Answer(places[0])))
 	}
 	return names
 }
