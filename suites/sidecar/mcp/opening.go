@@ -20,16 +20,16 @@ func opening(l *lab.Lab) {
 	// capabilities with tools."
 	It("opens a session and says who it is", engine.Clause("mcp.initialize"), func(ctx SpecContext) {
 		s := attack.Sidecar(ctx, l)
+		text := And(BeAssignableToTypeOf(""), Not(BeEmpty()))
 		for _, version := range []string{"2025-11-25", "2025-06-18", "2025-03-26"} {
 			session, message := initialize(ctx, s, `0`, quoted(version))
 			var result map[string]any
 			Expect(json.Unmarshal(message.Result, &result)).To(Succeed(), "reading the result %s", message.Result)
-			Expect(result).To(HaveKeyWithValue("protocolVersion", And(BeAssignableToTypeOf(""), Not(BeEmpty()))))
-			Expect(result).To(HaveKeyWithValue("serverInfo", And(
-				HaveKeyWithValue("name", And(BeAssignableToTypeOf(""), Not(BeEmpty()))),
-				HaveKeyWithValue("version", And(BeAssignableToTypeOf(""), Not(BeEmpty()))),
-			)))
-			Expect(result).To(HaveKeyWithValue("capabilities", HaveKeyWithValue("tools", BeAssignableToTypeOf(map[string]any{}))))
+			Expect(result).To(HaveKeyWithValue("protocolVersion", text), "initialize with the version %s", version)
+			Expect(result).To(HaveKeyWithValue("serverInfo", And(HaveKeyWithValue("name", text), HaveKeyWithValue("version", text))),
+				"initialize with the version %s", version)
+			Expect(result).To(HaveKeyWithValue("capabilities", HaveKeyWithValue("tools", BeAssignableToTypeOf(map[string]any{}))),
+				"initialize with the version %s", version)
 			works(ctx, s, session, "in the session that was opened")
 		}
 	})
