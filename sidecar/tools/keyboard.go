@@ -58,24 +58,28 @@ func (t typist) character(ctx context.Context, char string) error {
 func enterKey() keystroke  { return keystroke{"Enter", "Enter", 13, "\r"} }
 func deleteKey() keystroke { return keystroke{"Delete", "Delete", 46, ""} }
 
-// The keys that type punctuation: their code, Windows' code, and what they type without and with Shift.
-var punctuation = [...]struct {
+// punctuationKey is a key with its code, Windows' code, and what it types without and with Shift.
+type punctuationKey struct {
 	code  string
 	win   int64
 	chars string
-}{
-	{"Space", 32, "  "},
-	{"Backquote", 192, "`~"},
-	{"Minus", 189, "-_"},
-	{"Equal", 187, "=+"},
-	{"BracketLeft", 219, "[{"},
-	{"BracketRight", 221, "]}"},
-	{"Backslash", 220, `\|`},
-	{"Semicolon", 186, ";:"},
-	{"Quote", 222, `'"`},
-	{"Comma", 188, ",<"},
-	{"Period", 190, ".>"},
-	{"Slash", 191, "/?"},
+}
+
+func punctuation() []punctuationKey {
+	return []punctuationKey{
+		{"Space", 32, "  "},
+		{"Backquote", 192, "`~"},
+		{"Minus", 189, "-_"},
+		{"Equal", 187, "=+"},
+		{"BracketLeft", 219, "[{"},
+		{"BracketRight", 221, "]}"},
+		{"Backslash", 220, `\|`},
+		{"Semicolon", 186, ";:"},
+		{"Quote", 222, `'"`},
+		{"Comma", 188, ",<"},
+		{"Period", 190, ".>"},
+		{"Slash", 191, "/?"},
+	}
 }
 
 // shiftedDigits are what the digits' keys type with Shift, from 0 on.
@@ -98,7 +102,7 @@ func keyOf(char string) (keystroke, bool) {
 	if i := strings.Index(shiftedDigits, char); i >= 0 {
 		return keystroke{char, "Digit" + strconv.Itoa(i), int64('0' + i), char}, true
 	}
-	for _, p := range punctuation {
+	for _, p := range punctuation() {
 		if strings.Contains(p.chars, char) {
 			return keystroke{char, p.code, p.win, char}, true
 		}

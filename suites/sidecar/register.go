@@ -10,6 +10,7 @@ import (
 	"github.com/browser-sidecar/conformance/suites/sidecar/http"
 	"github.com/browser-sidecar/conformance/suites/sidecar/mcp"
 	"github.com/browser-sidecar/conformance/suites/sidecar/navigation"
+	"github.com/browser-sidecar/conformance/suites/sidecar/tool"
 )
 
 // Register adds every spec, to run in the given lab.
@@ -21,4 +22,5 @@ func Register(l *lab.Lab) {
 	http.Specs(l)
 	mcp.Specs(l)
 	navigation.Specs(l)
+	tool.Specs(l)
 }
