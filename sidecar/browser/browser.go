@@ -189,6 +189,9 @@ func (b *Browser) NewPage(ctx context.Context) (*Page, error) {
 	for {
 		wait := b.changed.wait()
 		if p := b.page(made.TargetID); p != nil {
+			b.mu.Lock()
+			p.own = true
+			b.mu.Unlock()
 			return p, nil
 		}
 		select {

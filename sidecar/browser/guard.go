@@ -16,7 +16,8 @@ type Refusal struct {
 	Number     int    // counts from 1
 	Origin     string // where it would have led; a scheme only where there is no host
 	Page       *Page
-	Opener     *Page // the tab that opened it, if any
+	Opener     *Page // the tab that opened it, where that is known
+	Popup      bool  // a tab opened it, known or not
 	Redirected bool  // a redirect led there, or it landed: the tab was closed
 }
 
@@ -49,10 +50,13 @@ const keptRefusals = 64
 // other's equal.
 func Origin(raw string) string {
 	u, err := url.Parse(strings.TrimPrefix(raw, "blob:"))
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+	if err != nil || u.Hostname() == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return ""
 	}
 	host, port := lower(u.Hostname()), u.Port()
+	if strings.Contains(host, "%") {
+		return "" // an address with a zone, which a browser doesn't take
+	}
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
@@ -117,7 +121,7 @@ func (b *Browser) refuse(p *Page, raw string, redirected bool) {
 	b.mu.Lock()
 	b.refused++
 	b.refusals = append(b.refusals, Refusal{
-		Number: b.refused, Origin: origin, Page: p, Opener: opener, Redirected: redirected,
+		Number: b.refused, Origin: origin, Page: p, Opener: opener, Popup: !p.own, Redirected: redirected,
 	})
 	if extra := len(b.refusals) - keptRefusals; extra > 0 {
 		b.refusals = b.refusals[extra:]

@@ -16,7 +16,8 @@ func TestOrigin(t *testing.T) {
 	for raw, want := range map[string]string{
 		"http://A.test:80/x": "http://a.test", "https://a.test:443": "https://a.test", "http://a.test:8080/": "http://a.test:8080",
 		"http://[::1]:9/": "http://[::1]:9", "blob:http://a.test/x": "http://a.test", "data:text/html,x": "",
-		"file:///etc": "", "": "", "chrome://version": "", "http://": "", "://": "",
+		"file:///etc": "", "": "", "chrome://version": "", "http://": "", "://": "", "http://[::1%25lo]/": "", "http://:": "", "http://:80/": "",
+		"HTTP://Ab.TEST/": "http://ab.test", "http://u:p@a.test/": "http://a.test", "http://k\u0130o.test/": "http://k\u0130o.test",
 	} {
 		if got := browser.Origin(raw); got != want {
 			t.Errorf("%q: %q, want %q", raw, got, want)
@@ -30,8 +31,23 @@ func FuzzOrigin(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
 		origin := browser.Origin(raw)
-		if origin != "" && browser.Origin(origin) != origin {
-			t.Errorf("%q: %q is not its own origin", raw, origin)
+		if origin == "" {
+			return
+		}
+		if again := browser.Origin(origin); again != origin {
+			t.Errorf("%q: %q is not its own origin but %q", raw, origin, again)
+		}
+		// What is there in plain letters, read a second way.
+		scheme, rest, _ := strings.Cut(strings.TrimPrefix(raw, "blob:"), "://")
+		authority, _, _ := strings.Cut(strings.NewReplacer("?", "/", "#", "/").Replace(rest), "/")
+		authority = authority[strings.LastIndex(authority, "@")+1:]
+		if strings.ContainsFunc(authority, func(r rune) bool { return r == '%' || r > '~' }) {
+			return
+		}
+		plain := strings.TrimSuffix(strings.ToLower(scheme+"://"+authority), ":")
+		port := map[string]string{"http": ":80", "https": ":443"}[strings.ToLower(scheme)]
+		if want := strings.TrimSuffix(plain, port); origin != want {
+			t.Errorf("%q: %q, want %q", raw, origin, want)
 		}
 	})
 }

@@ -33,6 +33,7 @@ type Page struct {
 	browser *Browser
 	session *Session
 	opener  target.ID
+	own     bool // NewPage opened it, not another tab; guarded by the browser's mutex
 	changed signal
 	ready   chan struct{} // closed when the renderer has answered; navigating before can crash it
 	closed  chan struct{}

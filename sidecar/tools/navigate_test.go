@@ -46,6 +46,16 @@ func TestDestination(t *testing.T) {
 			t.Errorf("%q leads to %q, want a refusal", raw, got)
 		}
 	}
+	kiosk, err := url.Parse("https://kiosk.test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A browser reads the first of these letters as an i with a dot above it, and the second, a Kelvin sign, as a k.
+	for _, raw := range []string{"https://K\u0130OSK.test/", "https://\u212aiosk.test/", "https://k%C4%B0osk.test/"} {
+		if got, ok := tools.Destination(kiosk, raw); ok {
+			t.Errorf("%q leads to %q, want a refusal", raw, got)
+		}
+	}
 	named, err := url.Parse("https://App.test")
 	if err != nil {
 		t.Fatal(err)
@@ -68,13 +78,25 @@ func FuzzDestination(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	named, err := url.Parse("https://kiosk.test")
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		got, ok := tools.Destination(app, raw)
-		if ok && got != "about:blank" && !strings.HasPrefix(got, "http://127.0.0.1:8080/") {
-			t.Errorf("%q leads to %q", raw, got)
-		}
-		if ok && strings.ContainsAny(got, "\x00\t\r\n") {
-			t.Errorf("%q leads to %q, which a browser reads in another way", raw, got)
+		for _, app := range []*url.URL{app, named} {
+			got, ok := tools.Destination(app, raw)
+			if !ok || got == "about:blank" && strings.TrimSpace(raw) == got {
+				continue
+			}
+			if u, err := url.Parse(got); err != nil || u.Scheme != app.Scheme || u.Host != app.Host && u.Host != app.Host+":443" || u.User != nil {
+				t.Errorf("%q leads to %q", raw, got)
+			}
+			// Both what the agent wrote and what Chromium is told, as a browser reads it.
+			for _, text := range []string{raw, got} {
+				if read := readByBrowser(text, app.String()); read != app.String() {
+					t.Errorf("%q leads to %q, and a browser reads %q as %s", raw, got, text, read)
+				}
+			}
 		}
 	})
 }

@@ -173,11 +173,12 @@ func (s *session) withheld(ctx context.Context, c *call, before int) (mcp.Result
 		"This browser may only show pages of the sandbox app, so the result of this call is withheld."), true
 }
 
-// concerning lists the guard's refusals since before that the call's tab, or one that it opened, led to.
+// concerning lists the guard's refusals since before that the call's tab, or one that it opened, led to. A tab that none of
+// the known ones opened may be its own; another session's is not.
 func (s *session) concerning(c *call, before int) []browser.Refusal {
 	all, _ := s.set.browser.Refusals(before)
 	return slices.DeleteFunc(all, func(r browser.Refusal) bool {
-		return r.Page != c.page && r.Opener != c.page && r.Opener != nil
+		return r.Page != c.page && r.Opener != c.page && (r.Opener != nil || !r.Popup)
 	})
 }
 

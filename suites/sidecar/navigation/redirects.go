@@ -75,15 +75,26 @@ func (e escape) nowhere(ctx context.Context, w way, sessions ...*lab.Session) {
 	}
 }
 
+// gone waits until the page that a way led to tells no more that it lives.
+func (e escape) gone(ctx context.Context, w way) {
+	GinkgoHelper()
+	began := time.Now()
+	Eventually(ctx, func() time.Duration {
+		if beats := e.beats(w); len(beats) > 0 {
+			return time.Since(beats[len(beats)-1])
+		}
+		return time.Since(began)
+	}).WithTimeout(closedWithin+silentFor).WithPolling(20*time.Millisecond).Should(BeNumerically(">", silentFor),
+		"for how long the page has been silent that a redirect of kind %s led to", w.name)
+}
+
 // silent wants every other page to be gone, and none to have lived for long.
 func (e escape) silent(ctx context.Context) {
 	GinkgoHelper()
 	for _, w := range e.ways {
-		Eventually(ctx, func() bool {
-			beats := e.beats(w)
-			return len(beats) == 0 || time.Since(beats[len(beats)-1]) > silentFor
-		}).WithTimeout(closedWithin).WithPolling(20*time.Millisecond).Should(BeTrue(), "whether the page is gone that a redirect of kind %s led to", w.name)
 		if beats := e.beats(w); len(beats) > 0 {
+			e.gone(ctx, w)
+			beats = e.beats(w)
 			Expect(beats[len(beats)-1].Sub(beats[0])).To(BeNumerically("<=", closedWithin), "how long the page lived that a redirect of kind %s led to", w.name)
 		}
 	}

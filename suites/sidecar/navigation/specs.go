@@ -15,6 +15,8 @@ func Specs(l *lab.Lab) {
 		paths(l)
 		redirectClosed(l)
 		resultWithheld(l)
+		betweenCallsTold(l)
 		survives(l)
+		frames(l)
 	})
 }
