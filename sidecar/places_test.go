@@ -24,7 +24,7 @@ func names(t *testing.T, dir string) []string {
 
 func TestPlacesArePrivateAndGo(t *testing.T) {
 	workdir := t.TempDir()
-	p, err := makePlaces(workdir, slog.New(slog.DiscardHandler))
+	p, err := makePlaces(t.Context(), workdir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +48,11 @@ func TestPlacesArePrivateAndGo(t *testing.T) {
 func TestOnlyAKilledSidecarsDirectoryIsSwept(t *testing.T) {
 	workdir := t.TempDir()
 	log := slog.New(slog.DiscardHandler)
-	living, err := makePlaces(workdir, log)
+	living, err := makePlaces(t.Context(), workdir, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	killed, err := makePlaces(workdir, log)
+	killed, err := makePlaces(t.Context(), workdir, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestOnlyAKilledSidecarsDirectoryIsSwept(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(workdir, prefix+"file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	next, err := makePlaces(workdir, log)
+	next, err := makePlaces(t.Context(), workdir, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestWorkdirMustBeThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{file, file + "/sub", filepath.Join(t.TempDir(), "missing")} {
-		if _, err := makePlaces(dir, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "workdir must be") {
+		if _, err := makePlaces(t.Context(), dir, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "workdir must be") {
 			t.Errorf("%s: got %v", dir, err)
 		}
 	}

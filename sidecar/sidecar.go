@@ -101,7 +101,7 @@ func (s *Sidecar) start(ctx context.Context, c *config.Config, o Options) error 
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("starting: %w", context.Cause(ctx))
 	}
-	places, err := makePlaces(c.Workdir, o.Log)
+	places, err := makePlaces(ctx, c.Workdir, o.Log)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (s *Sidecar) start(ctx context.Context, c *config.Config, o Options) error 
 	if err != nil {
 		return err
 	}
-	s.did("closing the egress proxy", time.Second, proxy.Close)
+	s.did("closing the egress proxy", 500*time.Millisecond, proxy.Close)
 
 	s.browser, err = browser.Start(ctx, browser.Options{
 		Profile:   places.profile,
@@ -124,7 +124,7 @@ func (s *Sidecar) start(ctx context.Context, c *config.Config, o Options) error 
 	if err != nil {
 		return err
 	}
-	s.did("closing the browser", 4*time.Second, s.browser.Close)
+	s.did("closing the browser", 3*time.Second, s.browser.Close)
 	s.browser.Restrict(c.AppURL)
 	s.openApp(c.AppURL)
 
@@ -148,8 +148,13 @@ func (s *Sidecar) listen(ctx context.Context, c *config.Config, o Options, gatew
 		Limits:  server.DefaultLimits(),
 		Log:     o.Log,
 	})
-	s.did("closing the connections", 1500*time.Millisecond, s.server.Close)
-	s.did("ending the waiting calls", time.Second, gateway.Close)
+	s.did("closing the connections", time.Second, s.server.Close)
+	s.did("ending the waiting calls", time.Second, func(ctx context.Context) error {
+		if err := gateway.Close(ctx); err != nil {
+			s.log.Warn("ending the waiting calls", "cause", err) // what they wait for ends next
+		}
+		return nil
+	})
 	return nil
 }
 
@@ -187,7 +192,7 @@ func (s *Sidecar) openApp(app *url.URL) {
 			s.log.Warn("could not open "+app.String(), "cause", err)
 		}
 	}()
-	s.did("opening the app", time.Second, func(ctx context.Context) error {
+	s.did("opening the app", 500*time.Millisecond, func(ctx context.Context) error {
 		cancel()
 		select {
 		case <-done:
@@ -213,9 +218,15 @@ func (s *Sidecar) Wait(ctx context.Context) error {
 	}
 }
 
+// A whole stop takes no longer than stopLimit and what the steps that come after it need, leastLimit each: together less
+// than ten seconds (contract: cli.stop-bounded).
+const (
+	stopLimit  = 8500 * time.Millisecond
+	leastLimit = 300 * time.Millisecond
+)
+
 // Stop ends everything, the last started first, each with a time of its own so that one that hangs keeps no other from
-// being ended; together about ten seconds at most. What could not be ended is in the error. Only the first call counts;
-// the others wait for it.
+// being ended. What could not be ended is in the error. Only the first call counts; the others wait for it.
 func (s *Sidecar) Stop(ctx context.Context, reason string) error {
 	s.stopping.Do(func() {
 		s.log.Info("stopping: " + reason)
@@ -236,8 +247,9 @@ func (e *leftError) Unwrap() error { return e.cause }
 
 func (s *Sidecar) unwind(ctx context.Context) error {
 	var left error
+	end := time.Now().Add(stopLimit)
 	for _, step := range slices.Backward(s.steps) {
-		limited, cancel := context.WithTimeout(ctx, step.limit)
+		limited, cancel := context.WithTimeout(ctx, max(min(step.limit, time.Until(end)), leastLimit))
 		if err := step.end(limited); err != nil {
 			left = errors.Join(left, fmt.Errorf("%s: %w", step.ending, err))
 		}

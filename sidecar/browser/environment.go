@@ -1,6 +1,9 @@
 package browser
 
-import "strings"
+import (
+	"path/filepath"
+	"strings"
+)
 
 // maxTemp leaves room for the socket that Chromium puts into a directory of its own there: its whole path may have 107
 // bytes.
@@ -10,7 +13,8 @@ const maxTemp = 60
 // proxy setting of the machine reaches it. HOME stays: Chromium's trust store is in $HOME/.pki/nssdb. Its temporary
 // files go into the profile, which goes when the sidecar does, where that path is short enough.
 func environment(all []string, profile string) []string {
-	kept := []string{}
+	// A crash dump is a page's memory: it goes into the profile, and with it, instead of staying in HOME.
+	kept := []string{"BREAKPAD_DUMP_LOCATION=" + filepath.Join(profile, "Crash Reports")}
 	own := len(profile) <= maxTemp
 	if own {
 		kept = append(kept, "TMPDIR="+profile)

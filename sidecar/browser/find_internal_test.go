@@ -50,8 +50,8 @@ func TestEnvironmentKeepsOnlyWhatIsNamed(t *testing.T) {
 	all := []string{"HOME=/h", "TOKEN=x", "https_proxy=y", "LC_ALL=C", "PATH=/bin", "AWS_SECRET=z", "HOMEX=1", "TMPDIR=/t"}
 	long := "/" + strings.Repeat("p", maxTemp)
 	for profile, want := range map[string][]string{
-		"/profile": {"TMPDIR=/profile", "HOME=/h", "LC_ALL=C", "PATH=/bin"},
-		long:       {"HOME=/h", "LC_ALL=C", "PATH=/bin", "TMPDIR=/t"},
+		"/profile": {"BREAKPAD_DUMP_LOCATION=/profile/Crash Reports", "TMPDIR=/profile", "HOME=/h", "LC_ALL=C", "PATH=/bin"},
+		long:       {"BREAKPAD_DUMP_LOCATION=" + long + "/Crash Reports", "HOME=/h", "LC_ALL=C", "PATH=/bin", "TMPDIR=/t"},
 	} {
 		if got := environment(all, profile); !slices.Equal(got, want) {
 			t.Errorf("profile %.10s: got %q, want %q", profile, got, want)

@@ -23,6 +23,9 @@ type process struct {
 	stderr   *tail
 	exited   chan struct{} // closed when Chromium has been waited for and its group was killed
 	status   error         // why it ended; valid after exited
+
+	mu     sync.Mutex
+	reaped bool // the group's id may be another's from now on
 }
 
 // spawn starts path. Chromium dies when the sidecar does, SIGKILL included: the kernel signals it at the death of
@@ -56,12 +59,12 @@ func spawn(path string, args, env []string) (*process, error) {
 		if err != nil {
 			return
 		}
+		p.killWhatOutlivesIt()
 		err = cmd.Wait()
 		if errors.Is(err, exec.ErrWaitDelay) {
 			err = nil
 		}
 		p.status = err
-		p.killGroup()
 		close(p.exited)
 	}()
 	err = errors.Join(<-started, childIn.Close(), childOut.Close())
@@ -71,9 +74,24 @@ func spawn(path string, args, env []string) (*process, error) {
 	return p, nil
 }
 
-// killGroup ends what is left of the group. A group that is gone already is no error worth telling.
-func (p *process) killGroup() {
+// killWhatOutlivesIt waits for Chromium's end and kills the rest of its group while Chromium, not yet reaped, still holds
+// the group's id.
+func (p *process) killWhatOutlivesIt() {
+	for errors.Is(unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	_ = syscall.Kill(-p.pid, syscall.SIGKILL)
+	p.reaped = true
+}
+
+// killGroup ends Chromium and all that it started. A group that is gone already is no error worth telling.
+func (p *process) killGroup() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.reaped {
+		_ = syscall.Kill(-p.pid, syscall.SIGKILL)
+	}
 }
 
 // wait returns nil once Chromium is gone, or why it stopped waiting.

@@ -94,13 +94,14 @@ func Serve(ln net.Listener, o Options) *Server {
 // Done is closed when no more connections are taken: after Close, or because the listener failed.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Close takes no more connections, lets running requests finish until ctx ends, then cuts them.
+// Close takes no more connections, lets running requests finish until ctx ends, then cuts them, which is no error: a
+// client can always take longer than a stop may.
 func (s *Server) Close(ctx context.Context) error {
 	s.stop()
 	s.ln.closeUnused()
 	err := s.http.Shutdown(ctx)
-	if err != nil {
-		err = fmt.Errorf("waiting for running requests: %w", errors.Join(err, s.http.Close()))
+	if err != nil && ctx.Err() != nil {
+		err = s.http.Close()
 	}
 	<-s.done
 	if !errors.Is(s.err, http.ErrServerClosed) {
