@@ -13,7 +13,7 @@ import (
 const screenshotWithin = 5 * time.Second
 
 // Evidence is what the lab saw during a spec, a name for each piece, with secrets taken out: what was said, which names
-// were looked up, what arrived at canaries and sites, the target's log, the processes, and a screenshot where the target
+// were looked up, what arrived at canaries, sites and the ingest, the target's log, the processes, and a screenshot where the target
 // has a tool for one.
 func (l *Lab) Evidence(ctx context.Context) map[string][]byte {
 	pieces := map[string][]byte{
@@ -22,6 +22,7 @@ func (l *Lab) Evidence(ctx context.Context) map[string][]byte {
 	}
 	for name, value := range map[string]any{
 		"dns.json": l.DNS.Queries(), "canary.json": l.Canaries.Hits(), "sites.json": l.Sites.Requests(), "connections.json": l.Tap.All(),
+		"ingest.json": l.recorded(),
 	} {
 		b, err := json.MarshalIndent(value, "", "  ")
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/browser-sidecar/conformance/fakes/app"
 	"github.com/browser-sidecar/conformance/fakes/dns"
+	"github.com/browser-sidecar/conformance/fakes/ingest"
 	"github.com/browser-sidecar/conformance/fixtures/pages"
 	"github.com/browser-sidecar/conformance/report"
 	"github.com/browser-sidecar/conformance/target"
@@ -36,6 +37,7 @@ type Lab struct {
 	DNS        *dns.Server
 	Sites      *app.Sites
 	Canaries   *Canaries
+	Ingest     *ingest.Server
 	CA         *CA
 	Tap        *Tap
 	Transcript *Transcript
@@ -46,6 +48,8 @@ type Lab struct {
 	dir, home   string
 	redactor    *report.Redactor
 	own         sources
+
+	recordingToken string
 
 	mu        sync.Mutex
 	shared    *Sidecar
@@ -101,6 +105,9 @@ func (l *Lab) open(ctx context.Context) error {
 	if l.Canaries, err = StartCanaries(ctx, l.CA.TLS()); err != nil {
 		return fmt.Errorf("starting the lab's canaries: %w", err)
 	}
+	if err := l.startIngest(ctx); err != nil {
+		return err
+	}
 	return l.Begin()
 }
 
@@ -109,6 +116,7 @@ func (l *Lab) Begin() error {
 	l.DNS.Reset()
 	l.Sites.Reset()
 	l.Canaries.Reset()
+	l.Ingest.Reset()
 	l.Tap.Reset()
 	l.own.age()
 	l.Transcript.Reset()
@@ -187,6 +195,9 @@ func (l *Lab) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopWithin)
 	defer cancel()
 	errs := []error{l.Finish(ctx, true)}
+	if l.Ingest != nil {
+		errs = append(errs, l.Ingest.Close())
+	}
 	if l.Canaries != nil {
 		errs = append(errs, l.Canaries.Close())
 	}

@@ -77,9 +77,8 @@ func (l *Lab) Start(ctx context.Context, c Config) (*Sidecar, error) {
 	return l.StartWith(ctx, c, target.Options{})
 }
 
-// StartWith is Start with other arguments or a richer environment. The configuration goes to stdin unless arguments say
-// otherwise.
-func (l *Lab) StartWith(ctx context.Context, c Config, o target.Options) (*Sidecar, error) {
+// Launch starts the target with its configuration on stdin and, unlike Start, waits for nothing.
+func (l *Lab) Launch(ctx context.Context, c Config, o target.Options) (*target.Process, error) {
 	if err := l.redactor.Add(report.Secret{Label: "token", Value: c.Token()}); err != nil {
 		return nil, err
 	}
@@ -90,7 +89,13 @@ func (l *Lab) StartWith(ctx context.Context, c Config, o target.Options) (*Sidec
 		}
 		o.Stdin = stdin
 	}
-	p, err := l.Run(ctx, o)
+	return l.Run(ctx, o)
+}
+
+// StartWith is Start with other arguments or a richer environment. The configuration goes to stdin unless arguments say
+// otherwise.
+func (l *Lab) StartWith(ctx context.Context, c Config, o target.Options) (*Sidecar, error) {
+	p, err := l.Launch(ctx, c, o)
 	if err != nil {
 		return nil, err
 	}

@@ -96,6 +96,14 @@ func New(o Options) *Ingest {
 	}
 }
 
+// Reset forgets everything that came, and ends all failures.
+func (g *Ingest) Reset() {
+	g.Heal()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.posts, g.events, g.violations, g.total, g.ledger = nil, nil, nil, 0, newLedger()
+}
+
 // Posts are all requests so far, refused and failed ones too.
 func (g *Ingest) Posts() []Post {
 	g.mu.Lock()
