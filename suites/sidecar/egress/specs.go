@@ -22,5 +22,7 @@ func Specs(l *lab.Lab) {
 		redirects(l)
 		appExempt(l)
 		public(l)
+		oneAuthority(l)
+		keptConnections(l)
 	})
 }
