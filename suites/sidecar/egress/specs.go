@@ -22,7 +22,11 @@ func Specs(l *lab.Lab) {
 		redirects(l)
 		appExempt(l)
 		public(l)
+		streams(l)
+		tunnels(l)
 		oneAuthority(l)
 		keptConnections(l)
+		oneSpelling(l)
+		proxyAlone(l)
 	})
 }
