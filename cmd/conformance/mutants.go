@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +27,8 @@ type mutantOptions struct {
 	root     string
 	out      string
 	only     []string
+	sample   bool
+	seed     int64
 	matrix   bool
 	parallel int
 	sandbox  string
@@ -46,6 +50,13 @@ fail beside its own are listed.`,
 			if err != nil {
 				return err
 			}
+			if o.sample {
+				if o.seed == 0 {
+					o.seed = rand.Int64N(1 << 31)
+				}
+				selected = sample(selected, o.seed)
+				fmt.Fprintf(cmd.OutOrStdout(), "%d mutants, one of each clause, drawn by seed %d\n", len(selected), o.seed)
+			}
 			survived, err := breed(cmd.Context(), cmd.OutOrStdout(), o, selected)
 			switch {
 			case err != nil:
@@ -60,6 +71,8 @@ fail beside its own are listed.`,
 	f.StringVar(&o.root, "root", ".", "the checkout")
 	f.StringVar(&o.out, "out", "out/mutants", "directory for the mutants' reports")
 	f.StringSliceVar(&o.only, "mutant", nil, "only this mutant (repeatable)")
+	f.BoolVar(&o.sample, "sample", false, "only one mutant of each clause, drawn by --seed")
+	f.Int64Var(&o.seed, "seed", 0, "what --sample draws by; 0 draws a seed")
 	f.BoolVar(&o.matrix, "matrix", false, "run every clause against every mutant")
 	f.IntVar(&o.parallel, "parallel", 2, "mutants at once, each in a lab of its own")
 	f.StringVar(&o.sandbox, "chromium-sandbox", "default", "as for run")
@@ -105,6 +118,21 @@ func (o *mutantOptions) selected() ([]*mutants.Mutant, error) {
 		}
 	}
 	return slices.DeleteFunc(all, func(m *mutants.Mutant) bool { return !slices.Contains(o.only, m.Name) }), nil
+}
+
+// sample draws one mutant of each clause. The same seed draws the same ones.
+func sample(all []*mutants.Mutant, seed int64) []*mutants.Mutant {
+	byClause := make(map[string][]*mutants.Mutant)
+	for _, m := range all {
+		byClause[m.Clause] = append(byClause[m.Clause], m)
+	}
+	draw := rand.New(rand.NewPCG(uint64(seed), 0)) //nolint:gosec // no secret
+	var drawn []*mutants.Mutant
+	for _, clause := range slices.Sorted(maps.Keys(byClause)) {
+		of := byClause[clause]
+		drawn = append(drawn, of[draw.IntN(len(of))])
+	}
+	return drawn
 }
 
 // breed builds and runs every selected mutant and prints the matrix.
