@@ -3,7 +3,6 @@ package lab
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -15,6 +14,9 @@ import (
 type Program struct {
 	PID       int
 	Args, Env string
+	// Unread is why one of both could not be read: a container engine's own process, for the moment before it becomes the
+	// target's, may hide them.
+	Unread error
 }
 
 // Programs lists the processes of the lab that run, the suite's own included.
@@ -31,13 +33,11 @@ func Programs() ([]Program, error) {
 		}
 		args, argsErr := os.ReadFile(filepath.Join(dir, "cmdline"))
 		env, envErr := os.ReadFile(filepath.Join(dir, "environ"))
-		if err := errors.Join(argsErr, envErr); err != nil {
-			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) || !Running(pid) {
-				continue // it ended meanwhile
-			}
-			return nil, fmt.Errorf("reading the arguments and the environment of process %d: %w", pid, err)
+		unread := errors.Join(argsErr, envErr)
+		if !Running(pid) || errors.Is(unread, syscall.ESRCH) {
+			continue // it ended, or is about to
 		}
-		all = append(all, Program{PID: pid, Args: string(args), Env: string(env)})
+		all = append(all, Program{PID: pid, Args: string(args), Env: string(env), Unread: unread})
 	}
 	return all, nil
 }

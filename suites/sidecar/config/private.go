@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -26,6 +27,7 @@ func private(l *lab.Lab) {
 		s, err := l.Start(ctx, c)
 		Expect(err).NotTo(HaveOccurred(), "starting with recording and live")
 		work(ctx, l, s)
+		engine.Harness(allRead())
 		stop(ctx, s)
 		seen, err := watch.end()
 		engine.Harness(err)
@@ -71,6 +73,16 @@ func twoTokens(l *lab.Lab) (lab.Config, vault) {
 	c, err := base(l, all)
 	engine.Harness(err)
 	return c, vault{"token": all["token"], "recording.token": all["recording.token"]}
+}
+
+// allRead makes sure that no process hides from the spec.
+func allRead() error {
+	all, err := lab.Programs()
+	errs := []error{err}
+	for _, p := range all {
+		errs = append(errs, p.Unread)
+	}
+	return errors.Join(errs...)
 }
 
 // work gives the sidecar every occasion to tell its tokens: pages, calls that fail, and refused requests with tokens that
