@@ -124,10 +124,10 @@ func show(code int, html string) http.HandlerFunc {
 	}
 }
 
-// later answers after a second.
+// later answers after half a second.
 func later(answer http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		timer := time.NewTimer(time.Second)
+		timer := time.NewTimer(500 * time.Millisecond)
 		defer timer.Stop()
 		select {
 		case <-timer.C:

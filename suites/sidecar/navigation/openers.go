@@ -165,5 +165,22 @@ func tidy(ctx context.Context, session *lab.Session, most int) {
 	}
 }
 
+// tabs counts the tabs where the tool opens some.
+func (o opener) tabs(ctx context.Context, session *lab.Session) int {
+	GinkgoHelper()
+	if !o.inNewTab {
+		return 0
+	}
+	return len(tabs(ctx, session))
+}
+
+// tidy closes what the tool left open beyond so many.
+func (o opener) tidy(ctx context.Context, session *lab.Session, most int) {
+	GinkgoHelper()
+	if o.inNewTab {
+		tidy(ctx, session, most)
+	}
+}
+
 // shown is a URL as failures quote it: readable whatever is in it, and not too long.
 func shown(url string) string { return fmt.Sprintf("%.160q", url) }

@@ -32,12 +32,12 @@ func redirectClosed(l *lab.Lab) {
 				e.control(ctx, session, o)
 				mark(ctx, l, session, "here")
 				for _, w := range e.ways {
-					open := len(tabs(ctx, session))
+					open := o.tabs(ctx, session)
 					o.open(ctx, session, l.AppURL(goPath(w)))
 					Expect(e.asked(w)).To(BeTrue(), "the control: %s asks the app for a redirect of kind %s", o, w.name)
 					e.nowhere(ctx, w, session, watcher)
-					landed, stayed := len(e.beats(w)) > 0, len(tabs(ctx, session)) > open
-					tidy(ctx, session, open)
+					landed, stayed := len(e.beats(w)) > 0, o.tabs(ctx, session) > open
+					o.tidy(ctx, session, open)
 					if earlier := mark(ctx, l, session, "here"); !o.inNewTab {
 						stayed = earlier != ""
 					}
@@ -110,11 +110,12 @@ func resultWithheld(l *lab.Lab) {
 				offered(ctx, session, o.tool)
 				e := prepare(l, o.by(byStatus()))
 				e.control(ctx, session, o)
+				open := o.tabs(ctx, session)
 				for _, w := range e.ways {
-					open := len(tabs(ctx, session))
 					result := o.open(ctx, session, l.AppURL(goPath(w)))
 					e.withheld(w, fmt.Sprintf("%s with a redirect of kind %s", o, w.name), result, true)
-					e.next(ctx, w, session, open)
+					e.next(ctx, w, session)
+					o.tidy(ctx, session, open)
 				}
 				e.control(ctx, session, o)
 			})
@@ -126,11 +127,12 @@ func resultWithheld(l *lab.Lab) {
 				offered(ctx, session, o.tool)
 				e := prepare(l, o.by(byPage()))
 				e.control(ctx, session, o)
+				open := o.tabs(ctx, session)
 				for _, w := range e.ways {
-					open := len(tabs(ctx, session))
 					result := o.open(ctx, session, l.AppURL(goPath(w)))
 					e.withheld(w, fmt.Sprintf("%s with a page of kind %s", o, w.name), result, false)
-					e.next(ctx, w, session, open)
+					e.next(ctx, w, session)
+					o.tidy(ctx, session, open)
 				}
 				e.control(ctx, session, o)
 			})
@@ -153,13 +155,13 @@ func resultWithheld(l *lab.Lab) {
 					Expect(session.Navigate(ctx, l.AppURL("/links"))).To(Succeed(), "opening the app")
 					var done bool
 					Expect(session.Evaluate(ctx, `() => { sessionStorage.setItem('tab', 'here'); return true }`, &done)).To(Succeed(), "marking the tab")
-					open, before := len(tabs(ctx, session)), len(e.beats(w))
+					before := len(e.beats(w))
 					result, err := session.Call(ctx, tool, args)
 					Expect(err).NotTo(HaveOccurred(), did)
 					landed := len(e.beats(w)) > before
-					at := e.next(ctx, w, session, open)
+					e.next(ctx, w, session)
 					// A tab that was closed had been led elsewhere; where it is still there, the redirect was refused.
-					e.withheld(w, did, result, landed || at.Tab == "")
+					e.withheld(w, did, result, landed || where(ctx, session).Tab == "")
 				}
 			}
 			e.control(ctx, session, openers()[0])
@@ -179,12 +181,10 @@ func (e escape) withheld(w way, did string, result *lab.ToolResult, led bool) {
 }
 
 // next wants nothing of the other page in the calls that follow either, and opens the app again.
-func (e escape) next(ctx context.Context, w way, session *lab.Session, tabs int) place {
+func (e escape) next(ctx context.Context, w way, session *lab.Session) {
 	GinkgoHelper()
 	e.nowhere(ctx, w, session)
-	tidy(ctx, session, tabs)
 	e.home(ctx, w, session)
-	return where(ctx, session)
 }
 
 // home opens the app. Where a page leads on late, this may be the call that it leads elsewhere, and then the next one opens

@@ -40,12 +40,12 @@ func survives(l *lab.Lab) {
 				offered(ctx, session, o.tool)
 				e := prepare(l, someWays())
 				e.control(ctx, session, o)
-				open := len(tabs(ctx, session))
+				open := o.tabs(ctx, session)
 				for _, url := range left(l, e.ways) {
 					o.open(ctx, session, url)
 					did := fmt.Sprintf("after %s with the URL %s", o, shown(url))
 					goesOn(ctx, l, session, did)
-					tidy(ctx, session, open)
+					o.tidy(ctx, session, open)
 				}
 				goesOn(ctx, l, attack.Connect(ctx, s), "in a new session afterwards")
 				e.control(ctx, session, o)
@@ -55,21 +55,21 @@ func survives(l *lab.Lab) {
 		It(fmt.Sprintf("goes on after many navigations at once that were refused or withheld by %s", o), engine.Clause("navigation.survives"),
 			SpecTimeout(90*time.Second), func(ctx SpecContext) {
 				s := attack.Sidecar(ctx, l)
-				e := prepare(l, someWays())
-				sessions := make([]*lab.Session, 4)
+				e := prepare(l, some(byStatus(), "302", "another-site"))
+				sessions := make([]*lab.Session, 3)
 				for i := range sessions {
 					sessions[i] = attack.Connect(ctx, s)
 				}
 				offered(ctx, sessions[0], o.tool)
 				e.control(ctx, sessions[0], o)
-				open := len(tabs(ctx, sessions[0]))
+				open := o.tabs(ctx, sessions[0])
 				for _, w := range e.ways {
 					atOnce(ctx, sessions, o, l.AppURL(goPath(w)))
 				}
 				for i, session := range sessions {
 					goesOn(ctx, l, session, fmt.Sprintf("in session %d afterwards", i+1))
 				}
-				tidy(ctx, sessions[0], open)
+				o.tidy(ctx, sessions[0], open)
 				e.control(ctx, sessions[0], o)
 			})
 	}
@@ -78,7 +78,7 @@ func survives(l *lab.Lab) {
 	It("goes on after pages that lead on", engine.Clause("navigation.survives"), SpecTimeout(90*time.Second), func(ctx SpecContext) {
 		s := attack.Sidecar(ctx, l)
 		session := attack.Connect(ctx, s)
-		e := prepare(l, byPage())
+		e := prepare(l, some(byPage(), "script", "script-redirect", "meta-redirect", "refresh-redirect"))
 		o := openers()[0]
 		e.control(ctx, session, o)
 		for _, w := range e.ways {

@@ -76,7 +76,8 @@ func (w *witness) elsewhere(ctx context.Context) []string {
 		left = append(left, "connection to the sidecar itself "+a.String())
 	}
 	for _, a := range w.l.Tap.All()[w.connections:] {
-		if a.To != w.l.AppAddr() && !(w.known[int(a.To.Port())] && (a.To.Addr().IsLoopback() || a.To.Port() == dnsPort)) {
+		own := w.known[int(a.To.Port())] && (a.To.Addr().IsLoopback() || a.To.Port() == dnsPort)
+		if a.To != w.l.AppAddr() && !own {
 			left = append(left, "connection "+a.String())
 		}
 	}
