@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"net/netip"
 	"os"
@@ -59,7 +60,9 @@ func refused(ctx SpecContext, l *lab.Lab, host string, port int, names []string)
 	c, workdir := base(l, func(c lab.Config) lab.Config { return c.With("host", host).With("port", port) })
 	before := l.Census()
 	p := launch(ctx, l, c)
-	Eventually(ctx, p.Exited()).WithTimeout(20*time.Second).Should(BeClosed(), "the end of a start on a taken address; its log: %s", p.Stderr.Tail(10))
+	_, err := p.ReadyLine(ctx, 20*time.Second)
+	var died *target.DiedError
+	Expect(errors.As(err, &died)).To(BeTrue(), "a start on a taken address ends before it is ready: %v", err)
 	exit, log := p.Exit(), p.Stderr.String()
 	Expect(exit.Code).NotTo(BeZero(), "the exit when %s is taken", net.JoinHostPort(host, strconv.Itoa(port)))
 	Expect(p.Stdout.String()).To(BeEmpty(), "what is printed on stdout")
