@@ -202,6 +202,16 @@ func FuzzRequest(f *testing.F) {
 			}
 			return
 		}
+		// Who else reads the head as a proxy's reads the same place.
+		if other, err := http.ReadRequest(bufio.NewReader(io.MultiReader(bytes.NewReader(head), strings.NewReader("\r\n")))); err == nil {
+			place, err := parseAuthority(other.URL.Host)
+			if place.port == 0 {
+				place.port = 80
+			}
+			if err != nil || place.String() != r.authority.String() {
+				t.Fatalf("%q is read as a request to %v, and by net/http as one to %q", head, r.authority, other.URL.Host)
+			}
+		}
 		if r.method == "CONNECT" {
 			return
 		}
