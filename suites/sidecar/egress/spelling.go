@@ -28,8 +28,8 @@ type spelling struct {
 // privateName is scripted to be private.
 const privateName = "secret.evil.test"
 
-// spellingRows are odd ways to write hosts that are refused in plain.
-func spellingRows() []spelling {
+// oddSpellings are odd ways to write hosts that are refused in plain.
+func oddSpellings() []spelling {
 	return []spelling{
 		{
 			plain: "127.0.0.1",
@@ -152,7 +152,7 @@ func oneSpelling(l *lab.Lab) {
 		p := proxy(ctx, s)
 		scriptSpellings(l)
 		controlRaw(ctx, l, p)
-		for _, row := range spellingRows() {
+		for _, row := range oddSpellings() {
 			for _, port := range []int{lab.CanaryPort, lab.SitePort} {
 				plainly, tunnel := grants(ctx, p, "the plain spelling", fmt.Sprintf("%s:%d", row.plain, port))
 				if plainly || tunnel {
@@ -187,7 +187,7 @@ func oneSpelling(l *lab.Lab) {
 		scriptSpellings(l)
 		ways := []pages.Way{pages.FetchNoCORS, pages.Img, pages.Iframe, pages.WebSocket} // in turn: the reading is the same for all
 		var targets []pages.Target
-		for i, row := range spellingRows() {
+		for i, row := range oddSpellings() {
 			for j, host := range row.odd {
 				url := fmt.Sprintf("http://%s:%d/any", host, lab.CanaryPort)
 				targets = append(targets, pages.Target{Tag: fmt.Sprintf("spelling-%d-%d", i, j), URL: url, Ways: ways[j%len(ways) : j%len(ways)+1]})
