@@ -47,10 +47,12 @@ func TestNavigateBackThatDoesNotHappenIsAnError(t *testing.T) {
 			w.Header().Set("Content-Disposition", "attachment; filename=x.bin")
 			_, _ = w.Write([]byte("x"))
 		}, "Error: net::ERR_ABORTED"},
-		{func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, b.other+"/two?SECRET", http.StatusFound)
+		{
+			func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, b.other+"/two?SECRET", http.StatusFound)
+			},
+			"A page was redirected to " + b.other + ", outside the sandbox app, and was closed.",
 		},
-			"A page was redirected to " + b.other + ", outside the sandbox app, and was closed."},
 	} {
 		b.answer("/changes", nil)
 		b.open("/changes")

@@ -34,7 +34,7 @@ func runTabs(ctx context.Context, c *call) error {
 	case "close":
 		err = closeTab(ctx, c)
 	case "select":
-		err = selectTab(c)
+		selectTab(c)
 	}
 	if err != nil || c.thrownText != "" {
 		return err
@@ -64,16 +64,15 @@ func newTab(ctx context.Context, c *call) error {
 	return c.interruptible(ctx, func(ctx context.Context) error { return visit(ctx, c, address) })
 }
 
-func selectTab(c *call) error {
+func selectTab(c *call) {
 	if !c.args.has("index") {
 		c.thrown("Error: Tab index is required")
-		return nil
+		return
 	}
 	if page := c.tab(); page != nil {
 		c.use(page)
 		page.Show()
 	}
-	return nil
 }
 
 func closeTab(ctx context.Context, c *call) error {

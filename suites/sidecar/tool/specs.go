@@ -47,13 +47,12 @@ func do(ctx context.Context, session *lab.Session, tool string, arguments map[st
 	return result.Text
 }
 
-// fail calls a tool that has to be an error and returns its text.
-func fail(ctx context.Context, session *lab.Session, tool string, arguments map[string]any) string {
+// fail calls a tool that has to be an error.
+func fail(ctx context.Context, session *lab.Session, tool string, arguments map[string]any) {
 	ginkgo.GinkgoHelper()
 	result, err := session.Call(ctx, tool, arguments)
 	Expect(err).NotTo(HaveOccurred(), "calling %s %v", tool, arguments)
 	Expect(result.IsError).To(BeTrue(), "%s %v is an error; it says: %s", tool, arguments, result.Text)
-	return result.Text
 }
 
 // read evaluates an expression in the session's page.
