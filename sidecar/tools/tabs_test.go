@@ -135,7 +135,19 @@ func TestTabsThatDoNotAnswer(t *testing.T) {
 	}
 	wants(t, within(arg{"action": "list"}), "- 1: []("+b.app+"/alert)", "- 2: (current) []("+b.app+"/hang)")
 	wants(t, within(arg{"action": "new", "url": "/crash"}), "- 3: (current) [Crash]")
-	_, _ = b.browser.Pages()[3].Navigate(t.Context(), "chrome://crash")
+	dying := b.browser.Pages()[3]
+	_, _ = dying.Navigate(t.Context(), "chrome://crash")
+	for deadline := time.After(10 * time.Second); !dying.Crashed(); {
+		changed := dying.Changed()
+		if dying.Crashed() {
+			break
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			t.Fatal("the page did not crash")
+		}
+	}
 	wants(t, within(arg{"action": "list"}), "- 3: (current) []("+b.app+"/crash) [crashed]")
 	for range 3 {
 		text = within(arg{"action": "close", "index": 1})
