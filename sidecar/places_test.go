@@ -5,7 +5,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -92,6 +94,90 @@ func TestOnlyAKilledSidecarsDirectoryIsSwept(t *testing.T) {
 		if err := p.remove(context.Background()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestOtherPeoplesDirectoriesAreNotSwept(t *testing.T) {
+	workdir := t.TempDir()
+	var want []string
+	keep := func(name string, mode os.FileMode, inside string) {
+		want = append(want, name)
+		if err := os.Mkdir(filepath.Join(workdir, name), mode); err != nil {
+			t.Fatal(err)
+		}
+		if inside != "" {
+			if err := os.WriteFile(filepath.Join(workdir, name, inside), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	keep(prefix+"conformance", 0o700, "README.md") // a checkout of ours
+	keep(prefix+"123-notes", 0o700, "")
+	keep(prefix, 0o700, "")
+	keep(prefix+"124", 0o700, "note")
+	keep(prefix+"125", 0o755, "")
+	keep(unlockedPrefix+"126", 0o700, "profile")
+	// What starts that were killed leave: one before it took the lock, one in the midst of its directories.
+	for _, dir := range []string{unlockedPrefix + "127", prefix + "128/profile/Default"} {
+		if err := os.MkdirAll(filepath.Join(workdir, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := makePlaces(t.Context(), workdir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.remove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := names(t, workdir)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("left: %q, want %q", got, want)
+	}
+}
+
+func TestWhatAKilledRunWritesLateIsRemovedAtTheEnd(t *testing.T) {
+	workdir := t.TempDir()
+	p, err := makePlaces(t.Context(), workdir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(workdir, prefix+"1/profile/Default"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.remove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := names(t, workdir); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+func TestStartsInOneWorkdirAtOnce(t *testing.T) {
+	workdir := t.TempDir()
+	var running sync.WaitGroup
+	for range 8 {
+		running.Go(func() {
+			for range 20 {
+				p, err := makePlaces(t.Context(), workdir, slog.New(slog.DiscardHandler))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := os.Stat(p.output); err != nil {
+					t.Errorf("another start removed it: %v", err)
+				}
+				if err := p.remove(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	running.Wait()
+	if left := names(t, workdir); len(left) > 0 {
+		t.Errorf("left: %q", left)
 	}
 }
 

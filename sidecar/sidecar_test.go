@@ -284,6 +284,27 @@ func TestAWaitingCallIsAnsweredWhenItStops(t *testing.T) {
 	}
 }
 
+func TestRequestsThatNeverGetWholeMakeNoStopFail(t *testing.T) {
+	needChromium(t)
+	r := newRig(t, "")
+	stop := r.start()
+	address := fmt.Sprintf("127.0.0.1:%d", r.port())
+	for _, text := range []string{"", "POST /mcp HT", fmt.Sprintf("POST /mcp HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 9\r\n\r\n", address, token)} {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		if _, err := io.WriteString(c, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	if err := r.end(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTheBrowsersEndIsAnError(t *testing.T) {
 	needChromium(t)
 	r := newRig(t, "")

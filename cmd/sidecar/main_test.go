@@ -285,6 +285,35 @@ func TestAKillLeavesNoProcessAndTheNextStartCleansUp(t *testing.T) {
 	nothingLeft(t, workdir)
 }
 
+func TestAKillDuringTheStartLeavesNoProcessAndTheNextStartCleansUp(t *testing.T) {
+	needChromium(t)
+	workdir := t.TempDir()
+	for name, pattern := range map[string]string{
+		"a directory": workdir + "/*", "directories": workdir + "/*/output", "a profile": workdir + "/*/profile/*", "a tab": workdir + "/*/profile/Default/*",
+	} {
+		c := start(t, "serve").give(fmt.Sprintf(`{"token": %q, "app_url": "http://127.0.0.1:9", "workdir": %q, "chromium_sandbox": %v}`,
+			token, workdir, os.Getuid() != 0))
+		// Without a pause: the moments are short.
+		for deadline := time.Now().Add(20 * time.Second); ; {
+			if found, _ := filepath.Glob(pattern); len(found) > 0 {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("there never was %s: %s", name, c.stderr.String())
+			}
+		}
+		_ = c.Process.Kill()
+		c.ends()
+		noProcess(t, workdir)
+	}
+	c := serving(t, workdir)
+	_ = c.Process.Signal(syscall.SIGTERM)
+	if code, _ := c.ends(); code != exitDone {
+		t.Errorf("exit code %d; stderr: %s", code, c.stderr.String())
+	}
+	nothingLeft(t, workdir)
+}
+
 func TestAClosedOutputLeavesNothing(t *testing.T) {
 	needChromium(t)
 	workdir := t.TempDir()

@@ -291,3 +291,20 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestResetForgetsEverything(t *testing.T) {
+	r := start(t, ingest.Options{})
+	r.status(batch(1))
+	r.status("{")
+	r.Always(ingest.Answer(http.StatusServiceUnavailable))
+	r.Reset()
+	if len(r.Posts())+len(r.Events())+len(r.Violations()) > 0 {
+		t.Errorf("kept %v, %v, %v", r.Posts(), r.Events(), r.Violations())
+	}
+	if got := r.status(batch(1)); got != http.StatusCreated {
+		t.Errorf("answered %d", got)
+	}
+	if p := r.Posts(); len(p) != 1 || p[0].Seq != 1 || !p[0].Stored || r.rules() != "" {
+		t.Errorf("posts %+v, violations %v", p, r.Violations())
+	}
+}

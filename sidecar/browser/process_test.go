@@ -196,6 +196,30 @@ func TestChromiumDiesWithItsParent(t *testing.T) {
 	noGroup(t, pid)
 }
 
+// TestACrashLeavesNoDump has Chromium crash: its dump, which holds pages' memory, must be where the profile is.
+func TestACrashLeavesNoDump(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	b := start(t, nil)
+	if err := syscall.Kill(b.Pid(), syscall.SIGSEGV); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-b.Done():
+	case <-time.After(10 * time.Second):
+		t.Fatal("nobody noticed")
+	}
+	err := filepath.WalkDir(home, func(path string, _ os.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".dmp") || strings.Contains(path, "Crash Reports") {
+			t.Errorf("left in the home directory: %s", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func TestCloseTwiceAndTheLastTab(t *testing.T) {
 	b := start(t, nil)
 	if err := b.Pages()[0].Close(t.Context()); err != nil {
