@@ -134,8 +134,12 @@ func (o outcome) answer() (any, *rpcError) {
 func (g *Gateway) run(ctx context.Context, tools Session, name string, arguments json.RawMessage) (o outcome) {
 	defer func() {
 		if cause := recover(); cause != nil {
+			stack := string(debug.Stack())
+			if other, ok := cause.(interface{ Stack() string }); ok { // it began in another goroutine
+				stack = other.Stack()
+			}
 			// The value's own text may hold a page's or a client's words.
-			g.log.Error("a tool panicked", "tool", quote(name), "cause", fmt.Sprintf("%T", cause), "stack", string(debug.Stack()))
+			g.log.Error("a tool panicked", "tool", quote(name), "cause", fmt.Sprintf("%T", cause), "stack", stack)
 			o.failed = true
 		}
 	}()

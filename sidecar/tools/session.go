@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -104,17 +105,41 @@ func (s *session) run(ctx context.Context, c *call) mcp.Result {
 	return s.guarded(ctx, c, before)
 }
 
+// panicked is what a tool panicked with in a goroutine of its own, where it would end the sidecar rather than its call.
+type panicked struct {
+	cause any
+	stack string
+}
+
+func (p *panicked) Error() string { return fmt.Sprintf("a tool panicked with a %T", p.cause) }
+
+// Stack tells whoever recovers it where it began.
+func (p *panicked) Stack() string { return p.stack }
+
 // interruptible runs something in the call's tab until it is done, or until a dialog opens there.
 func (c *call) interruptible(ctx context.Context, run func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	done := make(chan error, 1)
-	go func() { done <- run(ctx) }()
+	go func() {
+		defer func() {
+			if cause := recover(); cause != nil {
+				done <- &panicked{cause, string(debug.Stack())}
+			}
+		}()
+		done <- run(ctx)
+	}()
+	end := func(err error) error {
+		if p := (*panicked)(nil); errors.As(err, &p) {
+			panic(p)
+		}
+		return err
+	}
 	for {
 		changed := c.page.Changed()
 		if c.page.Dialog() != nil {
 			cancel(errInterrupted)
-			err := <-done // every step of a tool ends soon after its context
+			err := end(<-done) // every step of a tool ends soon after its context
 			if err != nil {
 				return errInterrupted
 			}
@@ -122,7 +147,7 @@ func (c *call) interruptible(ctx context.Context, run func(context.Context) erro
 		}
 		select {
 		case err := <-done:
-			return err
+			return end(err)
 		case <-changed:
 		}
 	}
