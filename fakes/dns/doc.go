@@ -21,6 +21,8 @@
 //		fmt.Println(q.Time, q.Type, q.Nth, q.Answer)
 //	}
 //
+// Bad answers are made by a step's further methods, such as Truncated, WrongID, Owner, Chaos, Mangle and Behind.
+//
 // A name without a script is NXDOMAIN. A scripted name has every type: those without records answer NOERROR, empty.
 // Answers carry TTL 0 unless the step says otherwise. A resolver that asks again after silence or a wrong answer makes
 // a new lookup; one that asks again over TCP after a truncated answer finishes the old one.

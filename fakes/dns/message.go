@@ -22,6 +22,7 @@ func reply(query *miekg.Msg, out outcome, udp bool) *miekg.Msg {
 	m.RecursionAvailable = true // else an empty answer reads as a lame referral
 	m.Rcode = int(out.rcode)
 	m.Answer = out.records
+	out.first.flaws.apply(m)
 
 	limit := miekg.MaxMsgSize
 	edns := query.IsEdns0()
@@ -41,7 +42,7 @@ func reply(query *miekg.Msg, out outcome, udp bool) *miekg.Msg {
 		m.Question[0].Name = out.first.question
 	}
 	pad(m, out.first.pad)
-	if udp && out.cut {
+	if out.cut {
 		m.Answer = nil
 		m.Truncated = true
 	} else if m.Len() > limit {
@@ -97,6 +98,9 @@ func shuffled(addrs []netip.Addr, nth int) []netip.Addr {
 
 // summary writes an answer for the log, such as "NOERROR CNAME b.test 10.0.0.5".
 func summary(m *miekg.Msg, out outcome) string {
+	if out.first.flaws.hangUp {
+		return "hung up"
+	}
 	if out.silent {
 		return "silent"
 	}
@@ -132,6 +136,7 @@ func summary(m *miekg.Msg, out outcome) string {
 	if out.first.question != "" {
 		words = append(words, "question", withoutDot(out.first.question))
 	}
+	words = append(words, out.first.flaws.words()...)
 	if out.delay > 0 {
 		words = append(words, "after", out.delay.String())
 	}

@@ -149,6 +149,7 @@ func (s *Server) resolve(q Query, question miekg.Question) (outcome, error) {
 		if err := step.check(); err != nil {
 			return out, fmt.Errorf("checking the step for %s: %w", q.Name, err)
 		}
+		step = step.over(q.Transport)
 		if len(out.used) == 1 {
 			out.first, out.nth = step, nth
 			if step.owner != "" {

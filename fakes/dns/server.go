@@ -147,7 +147,7 @@ func (s *Server) answer(w miekg.ResponseWriter, query *miekg.Msg, transport stri
 	defer held.Stop()
 	select {
 	case <-held.C:
-		_ = w.WriteMsg(m) // a client that has gone needs no answer
+		out.first.flaws.send(w, query, m)
 	case <-s.closing:
 	}
 }
@@ -167,7 +167,7 @@ func (s *Server) compose(q Query, query *miekg.Msg, udp bool) (outcome, *miekg.M
 		}
 	}
 	m := reply(query, out, udp)
-	if m.Truncated { // the lookup goes on over TCP
+	if udp && m.Truncated { // the lookup goes on over TCP
 		s.giveBack(out.used)
 	}
 	return out, m

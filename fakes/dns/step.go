@@ -49,6 +49,7 @@ type Step struct {
 	pad       int
 	owner     string
 	question  string
+	flaws     flaws
 }
 
 // Answer gives the IPv4 addresses to an A lookup and the IPv6 ones, IPv4-mapped included, to an AAAA lookup.
@@ -152,7 +153,7 @@ func (s Step) check() error {
 	if s.delay < 0 {
 		faults = append(faults, fmt.Errorf("delay: %s is negative", s.delay))
 	}
-	return errors.Join(faults...)
+	return errors.Join(append(faults, s.flaws.check())...)
 }
 
 // canonical is a domain name in lower case with its final dot: the form that scripts are found by.
