@@ -1,0 +1,49 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Silence takes an address of the lab where nothing listens and lets every packet to it vanish: a host that never answers,
+// neither by accepting nor by refusing. Close gives the address back.
+func (l *Lab) Silence(ctx context.Context, at netip.AddrPort) (net.Listener, error) {
+	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
+		var fault error
+		return errors.Join(raw.Control(func(fd uintptr) { fault = dropAll(int(fd)) }), fault)
+	}}
+	listener, err := config.Listen(ctx, "tcp", at.String())
+	if err != nil {
+		return nil, fmt.Errorf("making %s silent: %w", at, err)
+	}
+	return listener, nil
+}
+
+// dropAll gives a socket a filter that lets no packet through, the first one of a connection included.
+func dropAll(fd int) error {
+	program := []unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: 0}}
+	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: 1, Filter: &program[0]})
+}
+
+// Attempts lists who tried to connect to a port, by whatever address, but for the suite itself. The sidecar must be alive.
+func (s *Sidecar) Attempts(ctx context.Context, port int) ([]Attempt, error) {
+	if err := s.settle(ctx); err != nil {
+		return nil, err
+	}
+	var found []Attempt
+	seen := make(map[string]bool)
+	for _, a := range s.lab.Tap.To(port) {
+		// A packet that got no answer is sent again from the same port.
+		if !seen[a.String()] && !s.lab.own.has(a.From) {
+			seen[a.String()] = true
+			found = append(found, a)
+		}
+	}
+	return found, nil
+}
