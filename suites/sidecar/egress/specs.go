@@ -28,5 +28,7 @@ func Specs(l *lab.Lab) {
 		keptConnections(l)
 		oneSpelling(l)
 		proxyAlone(l)
+		failClosed(l)
+		fallback(l)
 	})
 }
