@@ -30,5 +30,7 @@ func Specs(l *lab.Lab) {
 		proxyAlone(l)
 		failClosed(l)
 		fallback(l)
+		hopHeaders(l)
+		environment(l)
 	})
 }
