@@ -31,6 +31,8 @@ func Specs(l *lab.Lab) {
 		failClosed(l)
 		fallback(l)
 		hopHeaders(l)
+		badDNS(l)
+		deadHost(l)
 		environment(l)
 	})
 }
