@@ -105,7 +105,10 @@ func (r *request) parseTarget(target string) error {
 	return nil
 }
 
-// validScheme tells whether text is a URL's scheme (RFC 3986 §3.1).
+// maxScheme bounds a scheme that is repeated to the client and to the log.
+const maxScheme = 32
+
+// validScheme tells whether text is a URL's scheme (RFC 3986 §3.1) of a sensible length.
 func validScheme(text string) bool {
 	for i, b := range []byte(strings.ToLower(text)) {
 		letter := b >= 'a' && b <= 'z'
@@ -113,7 +116,7 @@ func validScheme(text string) bool {
 			return false
 		}
 	}
-	return text != ""
+	return text != "" && len(text) <= maxScheme
 }
 
 // checkHost refuses a Host header that is missing, doubled or malformed (RFC 9112 §3.2). Its value is never used: the
