@@ -146,6 +146,9 @@ func FuzzRedactor(f *testing.F) {
 	f.Add("Bearer Bearer Bearer 0123456789abcdef", "0123456789abcdef", uint8(7))
 	f.Add("aaaaaaaaaaaaaaaaaaaa", "aaaaaaaa", uint8(2))
 	f.Fuzz(func(t *testing.T, text, value string, size uint8) {
+		if len(text) > 4<<10 || len(value) > 512 {
+			t.Skip() // the writer holds back what may begin a secret: pieces of one byte would take for ever
+		}
 		r, err := report.NewRedactor(report.Secret{Label: "x", Value: value})
 		if err != nil {
 			t.Skip() // too short to be a secret
