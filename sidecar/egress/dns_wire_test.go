@@ -48,11 +48,11 @@ func TestAFloodOfStraysEndsTheLookup(t *testing.T) {
 // After a truncated answer only what comes by TCP counts, whatever becomes of it.
 func TestATruncatedAnswerThatTCPDoesNotCompleteIsAnError(t *testing.T) {
 	for name, byTCP := range map[string]func(w dns.ResponseWriter, query *dns.Msg){
-		"silence":  func(dns.ResponseWriter, *dns.Msg) {},
-		"hung up":  func(w dns.ResponseWriter, _ *dns.Msg) { _ = w.Close() },
-		"noise":    func(w dns.ResponseWriter, _ *dns.Msg) { _, _ = w.Write(make([]byte, 100)) },
-		"REFUSED":  func(w dns.ResponseWriter, q *dns.Msg) { _ = w.WriteMsg(new(dns.Msg).SetRcode(q, dns.RcodeRefused)) },
-		"a loop":   func(w dns.ResponseWriter, q *dns.Msg) { _ = w.WriteMsg(reply(q, "x.test. 0 IN CNAME x.test.")) },
+		"silence": func(dns.ResponseWriter, *dns.Msg) {},
+		"hung up": func(w dns.ResponseWriter, _ *dns.Msg) { _ = w.Close() },
+		"noise":   func(w dns.ResponseWriter, _ *dns.Msg) { _, _ = w.Write(make([]byte, 100)) },
+		"REFUSED": func(w dns.ResponseWriter, q *dns.Msg) { _ = w.WriteMsg(new(dns.Msg).SetRcode(q, dns.RcodeRefused)) },
+		"a loop":  func(w dns.ResponseWriter, q *dns.Msg) { _ = w.WriteMsg(reply(q, "x.test. 0 IN CNAME x.test.")) },
 		"too many": func(w dns.ResponseWriter, q *dns.Msg) {
 			m := reply(q, fourThousand()...)
 			m.Compress = true // else it doesn't fit

@@ -36,7 +36,7 @@ func withoutAddress() map[string]dns.Step {
 		"cut":           cut.OverTCP(cut),
 		"cut-empty":     cut,
 		"cut-servfail":  cut.OverTCP(dns.Fail(dns.ServFail)),
-		"cut-hanged-up": cut.OverTCP(dns.HangUp()),
+		"cut-hung-up": cut.OverTCP(dns.HangUp()),
 	}
 }
 
