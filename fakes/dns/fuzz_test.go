@@ -46,8 +46,8 @@ func FuzzAnswer(f *testing.F) {
 
 	s := &Server{scripts: map[canonical]script{}, counts: map[lookup]int{}, closing: make(chan struct{})}
 	for name, step := range map[string]Step{
-		"a.test":      Answer(addr("10.0.0.5"), addr("fd66::5")).Shuffle(),
-		"chain.test":  CNAME("a.test").Pad(2000).WrongID(),
+		"a.test":      Answer(addr("10.0.0.5"), addr("fd66::5")).Shuffle().Chaos().Extra(addr("10.0.0.6")),
+		"chain.test":  CNAME("a.test").Pad(2000).WrongID().OverTCP(Referral("ns.test")),
 		"*.zone.test": CNAME("chain.test").Question("else.test").Owner("else.test"),
 	} {
 		if err := s.Set(name, step); err != nil {
