@@ -130,12 +130,8 @@ func (l *Lab) Begin() error {
 
 // Sidecar is the one that specs share which change nothing in it, started at its first use and again when it has ended.
 func (l *Lab) Sidecar(ctx context.Context) (*Sidecar, error) {
-	if s := l.current(); s != nil {
-		select {
-		case <-s.Process.Exited():
-		default:
-			return s, nil
-		}
+	if s := l.current(); s != nil && !s.Ended() {
+		return s, nil
 	}
 	c, err := l.BaseConfig()
 	if err != nil {

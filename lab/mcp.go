@@ -60,6 +60,9 @@ func (s *Sidecar) Connect(ctx context.Context) (*Session, error) {
 	return session, nil
 }
 
+// Sidecar is the one that the session is with.
+func (m *Session) Sidecar() *Sidecar { return m.sidecar }
+
 func (m *Session) post(body []byte) Request {
 	return m.sidecar.Post("/mcp", body).Add("Mcp-Session-Id", m.ID)
 }

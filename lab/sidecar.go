@@ -151,6 +151,16 @@ func (s *Sidecar) Stop(ctx context.Context, signal syscall.Signal) (target.Exit,
 	return s.Process.Wait(ctx)
 }
 
+// Ended tells whether its process has ended, by itself or not.
+func (s *Sidecar) Ended() bool {
+	select {
+	case <-s.Process.Exited():
+		return true
+	default:
+		return false
+	}
+}
+
 // Remove ends the sidecar by force.
 func (s *Sidecar) Remove(ctx context.Context) error { return s.lab.remove(ctx, s.Process) }
 

@@ -157,6 +157,9 @@ func closing(h http.Handler) http.Handler {
 func Done(ctx context.Context, session *lab.Session, longest time.Duration) {
 	ginkgo.GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
+		if session.Sidecar().Ended() {
+			StopTrying("the sidecar ended").Now()
+		}
 		var done bool
 		g.Expect(session.Evaluate(ctx, "() => window.done === true", &done)).To(Succeed())
 		g.Expect(done).To(BeTrue(), "window.done")

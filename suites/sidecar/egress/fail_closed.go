@@ -22,21 +22,21 @@ import (
 func withoutAddress() map[string]dns.Step {
 	cut := dns.Empty().Truncated()
 	return map[string]dns.Step{
-		"empty":         dns.Empty(),
-		"servfail":      dns.Fail(dns.ServFail),
-		"nxdomain":      dns.Fail(dns.NXDomain),
-		"refused":       dns.Fail(dns.Refused),
-		"notimp":        dns.Fail(dns.NotImp),
-		"formerr":       dns.Fail(dns.FormErr),
-		"dangling":      dns.CNAME("unknown.evil.test"),
-		"other-owner":   privateAnswer().Owner("other.evil.test"),
-		"other-class":   privateAnswer().Chaos(),
-		"additional":    dns.Empty().Extra(privatePair()...),
-		"referral":      dns.Referral("ns.evil.test").Extra(privatePair()...),
-		"cut":           cut.OverTCP(cut),
-		"cut-empty":     cut,
-		"cut-servfail":  cut.OverTCP(dns.Fail(dns.ServFail)),
-		"cut-hung-up": cut.OverTCP(dns.HangUp()),
+		"empty":        dns.Empty(),
+		"servfail":     dns.Fail(dns.ServFail),
+		"nxdomain":     dns.Fail(dns.NXDomain),
+		"refused":      dns.Fail(dns.Refused),
+		"notimp":       dns.Fail(dns.NotImp),
+		"formerr":      dns.Fail(dns.FormErr),
+		"dangling":     dns.CNAME("unknown.evil.test"),
+		"other-owner":  privateAnswer().Owner("other.evil.test"),
+		"other-class":  privateAnswer().Chaos(),
+		"additional":   dns.Empty().Extra(privatePair()...),
+		"referral":     dns.Referral("ns.evil.test").Extra(privatePair()...),
+		"cut":          cut.OverTCP(cut),
+		"cut-empty":    cut,
+		"cut-servfail": cut.OverTCP(dns.Fail(dns.ServFail)),
+		"cut-hung-up":  cut.OverTCP(dns.HangUp()),
 	}
 }
 
