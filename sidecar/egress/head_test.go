@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -193,6 +194,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add([]byte("GET http://pub.test/ HTTP/1.0\r\nX: a\rb\r\n"))
 	f.Add([]byte("CONNECT pub.test:443 HTTP/1.1\r\n"))
 	f.Add([]byte("GET http://a@b/ HTTP/1.1\nHost: c\n d\n"))
+	f.Add([]byte("GET http://a/% HTTP/1.1\r\nHost: a\r\n"))
 	f.Fuzz(func(t *testing.T, head []byte) {
 		r, err := parseRequest(head)
 		if err != nil {
@@ -221,6 +223,9 @@ func FuzzRequest(f *testing.F) {
 		}
 		in := bufio.NewReader(&sent)
 		got, err := http.ReadRequest(in)
+		if escape := url.EscapeError(""); errors.As(err, &escape) {
+			return // browsers send a bare "%" in a path, and it is the origin's to read
+		}
 		if err != nil {
 			t.Fatalf("%q becomes %q, which net/http refuses: %v", head, sent.String(), err)
 		}
