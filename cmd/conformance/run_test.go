@@ -209,10 +209,10 @@ func outcomes(r *report.Run) map[string]report.Outcome {
 func TestOutcomesDoNotDependOnTheOrder(t *testing.T) {
 	needsChromium(t)
 	b := build(t)
-	section := []string{"--section", "cli,http"}
+	section := []string{"--section", "http"} // each of its clauses starts a lab below
 	_, first, _ := b.suite(t, []string{b.sidecar}, append(section, "--seed", "1")...)
 	want := outcomes(first)
-	if len(want) < 10 {
+	if len(want) < 6 {
 		t.Fatalf("only %d clauses ran: %s", len(want), first.Verdict.Text)
 	}
 	_, second, _ := b.suite(t, []string{b.sidecar}, append(section, "--seed", "2")...)
