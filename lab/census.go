@@ -3,7 +3,6 @@ package lab
 import (
 	"bytes"
 	"fmt"
-	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -111,6 +110,3 @@ func readProcess(pid int) (Process, bool) {
 		PID: pid, Parent: parent, Line: strings.TrimSpace(string(bytes.ReplaceAll(line, []byte{0}, []byte{' '}))), started: fields[19],
 	}, true
 }
-
-// Listening maps the inode of each TCP socket that something in the lab listens on to its address.
-func (l *Lab) Listening() (map[string]netip.AddrPort, error) { return listening() }

@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"net/netip"
+	"sync"
 	"time"
 )
 
@@ -12,7 +13,8 @@ const listenTick = time.Millisecond
 
 // ListenWatch notes every TCP socket of the lab that begins to listen, whoever has it.
 type ListenWatch struct {
-	stop, done chan struct{}
+	stop           func()
+	stopping, done chan struct{}
 	// valid once done is closed
 	seen []netip.AddrPort
 	err  error
@@ -24,7 +26,8 @@ func WatchListeners() (*ListenWatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &ListenWatch{stop: make(chan struct{}), done: make(chan struct{})}
+	w := &ListenWatch{stopping: make(chan struct{}), done: make(chan struct{})}
+	w.stop = sync.OnceFunc(func() { close(w.stopping) })
 	go w.watch(known)
 	return w, nil
 }
@@ -50,15 +53,15 @@ func (w *ListenWatch) watch(known map[string]netip.AddrPort) {
 		}
 		select {
 		case <-tick.C:
-		case <-w.stop:
+		case <-w.stopping:
 			last = true
 		}
 	}
 }
 
-// Stop ends the watch, and lists what began to listen meanwhile.
+// Stop ends the watch, and lists what began to listen meanwhile. It may be called again.
 func (w *ListenWatch) Stop() ([]netip.AddrPort, error) {
-	close(w.stop)
+	w.stop()
 	<-w.done
 	return w.seen, w.err
 }

@@ -30,20 +30,3 @@ func dropAll(fd int) error {
 	program := []unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: 0}}
 	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: 1, Filter: &program[0]})
 }
-
-// Attempts lists who tried to connect to a port, by whatever address, but for the suite itself. The sidecar must be alive.
-func (s *Sidecar) Attempts(ctx context.Context, port int) ([]Attempt, error) {
-	if err := s.settle(ctx); err != nil {
-		return nil, err
-	}
-	var found []Attempt
-	seen := make(map[string]bool)
-	for _, a := range s.lab.Tap.To(port) {
-		// A packet that got no answer is sent again from the same port.
-		if !seen[a.String()] && !s.lab.own.has(a.From) {
-			seen[a.String()] = true
-			found = append(found, a)
-		}
-	}
-	return found, nil
-}

@@ -91,27 +91,22 @@ func checks(l *lab.Lab) {
 		func(ctx SpecContext, stdin func() []byte) {
 			running := attack.Sidecar(ctx, l)
 			before := l.Census()
-			known, err := l.Listening()
+			watch, err := lab.WatchListeners()
 			engine.Harness(err)
+			DeferCleanup(watch.Stop)
 			p, err := l.Run(ctx, target.Options{Args: []string{"check"}, Stdin: stdin()})
 			Expect(err).NotTo(HaveOccurred(), "running check")
 			var browsers []lab.Process
-			var listeners []netip.AddrPort
 			// What it starts is looked for as often as can be while it runs, and once more afterwards.
 			Eventually(ctx, func() <-chan struct{} {
 				over := p.Exited()
 				if b, there := before.Browser(); there {
 					browsers = append(browsers, b)
 				}
-				now, err := l.Listening()
-				engine.Harness(err)
-				for socket, at := range now {
-					if _, old := known[socket]; !old {
-						listeners = append(listeners, at)
-					}
-				}
 				return over
 			}).WithTimeout(20*time.Second).WithPolling(time.Millisecond).Should(BeClosed(), "the end of check")
+			listeners, err := watch.Stop()
+			engine.Harness(err)
 			exit := p.Exit()
 			Expect(exit).To(Equal(target.Exit{}), "the exit of check: %s", p.Stderr.Tail(10))
 			Expect(browsers).To(BeEmpty(), "browsers that check started")
