@@ -88,6 +88,8 @@ func disabledFeatures() []string {
 		"DnsOverHttps", "AsyncDns", "OptimizationHints", "OptimizationGuideModelDownloading", "MediaRouter",
 		"DialMediaRouteProvider", "CertificateTransparencyComponentUpdater", "AutofillServerCommunication",
 		"InterestFeedContentSuggestions", "Translate", "NetworkTimeServiceQuerying", "SafeBrowsingOnUIThread",
+		// The address bar's pop-up is a page of its own, with a renderer in every browser: 50 MiB and half a second of CPU.
+		"WebUIOmniboxPopup", "WebUIOmniboxAimPopup",
 		// A person at the window sees no bubbles.
 		"GlobalMediaControls", "AcceptCHFrame", "DestroyProfileOnBrowserClose", "PaintHolding",
 	}
