@@ -82,6 +82,8 @@ func disabledFeatures() []string {
 	return []string{
 		// http stays http: an upgrade would look like an attempt at another port.
 		"HttpsUpgrades", "HttpsFirstBalancedMode", "HttpsFirstBalancedModeAutoEnable", "HttpsFirstModeV2",
+		// A navigation to the address that is being opened is one of its own: it is not taken for a slip of the hand.
+		"IgnoreDuplicateNavs",
 		// No page is loaded ahead of a navigation (contract: navigation.prerender).
 		"Prerender2", "PreloadTopChromeWebUI", "NavigationPredictor", "LoadingPredictorUseOptimizationGuide",
 		// Look-ups, reports and downloads of Chromium's own.

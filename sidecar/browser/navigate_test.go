@@ -76,3 +76,31 @@ func TestOpeningGivesWay(t *testing.T) {
 	}
 	eventually(t, "an opening alone arrives", func() bool { return p.URL() == server.URL+"/app" })
 }
+
+// The page that an agent asks for first is often the very one that the sidecar is opening. Chromium would take the second
+// for the first one again, ignore it and call it aborted.
+func TestOpeningGivesWayToTheSameAddress(t *testing.T) {
+	b := start(t, nil)
+	asked := make(chan struct{}, 16)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		select {
+		case <-time.After(50 * time.Millisecond): // the opening is under way when the navigation comes
+		case <-r.Context().Done():
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("the app"))
+	}))
+	defer server.Close()
+	p := b.Pages()[0]
+	for range 5 {
+		wait := p.Open(t.Context(), server.URL+"/")
+		<-asked
+		if _, err := p.Navigate(t.Context(), server.URL+"/"); err != nil {
+			t.Fatalf("the navigation that was asked for: %v", err)
+		}
+		if err := wait(); err != nil {
+			t.Errorf("the opening that gave way: %v", err)
+		}
+	}
+}
