@@ -70,18 +70,13 @@ func (p *Proxy) Do(ctx context.Context, r Request) (*Response, error) {
 // Connect asks for a tunnel to an authority and sends a request through it where it is granted. The answer is the
 // proxy's own when it refuses, else what came through the tunnel.
 func (p *Proxy) Connect(ctx context.Context, authority, path string) (tunnel bool, answer *Response, err error) {
-	c, err := p.Dial(ctx)
+	c, answer, err := p.connect(ctx, authority)
 	if err != nil {
-		return false, nil, err
+		return false, answer, err
 	}
 	defer c.Close()
-	ask := Request{Method: "CONNECT", Target: authority, Proto: "HTTP/1.1"}.Add("Host", authority)
-	if err := c.Send(ask.Bytes()); err != nil {
-		return false, nil, err
-	}
-	answer, err = c.Receive("CONNECT")
-	if err != nil || answer.Status/100 != 2 {
-		return false, answer, err
+	if answer.Status/100 != 2 {
+		return false, answer, nil
 	}
 	get := Request{Method: "GET", Target: path, Proto: "HTTP/1.1"}.Add("Host", authority).Add("Connection", "close")
 	if err := c.Send(get.Bytes()); err != nil {

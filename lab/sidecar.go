@@ -194,14 +194,17 @@ func (s *Sidecar) Healthy(ctx context.Context) error {
 }
 
 // Entries lists what is in its workdir, hidden files included.
-func (s *Sidecar) Entries() ([]string, error) {
-	entries, err := os.ReadDir(s.Dir)
+func (s *Sidecar) Entries() ([]string, error) { return Entries(s.Dir) }
+
+// Entries lists what is in a directory that the target sees, hidden files included.
+func Entries(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("listing the workdir: %w", err)
 	}
 	paths := make([]string, 0, len(entries))
 	for _, e := range entries {
-		paths = append(paths, filepath.Join(s.Dir, e.Name()))
+		paths = append(paths, filepath.Join(dir, e.Name()))
 	}
 	return paths, nil
 }

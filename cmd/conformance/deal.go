@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -30,7 +31,7 @@ func fittingLabs() int {
 func deal(clauses []string, n int, cost func(id string) time.Duration) [][]string {
 	n = max(1, min(n, len(clauses)))
 	longest := slices.Clone(clauses)
-	slices.SortStableFunc(longest, func(a, b string) int { return int(cost(b) - cost(a)) })
+	slices.SortStableFunc(longest, func(a, b string) int { return cmp.Compare(cost(b), cost(a)) })
 	loads := make([]time.Duration, n)
 	owner := make(map[string]int, len(clauses))
 	for i, id := range longest {

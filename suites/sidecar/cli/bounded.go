@@ -94,7 +94,7 @@ func expires(l *lab.Lab) {
 			Expect(at).To(BeTemporally(">=", r.at.Add(-50*time.Millisecond)), "the time of the end after %s", did)
 			Expect(entries(r.workdir)).To(BeEmpty(), "what is left in the workdir after %s", did)
 		}
-		nobody(ctx, before, "stop_at")
+		attack.Gone(ctx, before, "stop_at")
 	})
 
 	DescribeTable("stops at once when stop_at is over", engine.Clause("cli.stop-at"),

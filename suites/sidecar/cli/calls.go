@@ -79,18 +79,11 @@ func began(ctx context.Context, l *lab.Lab, path string) {
 		WithTimeout(10*time.Second).Should(BeNumerically(">", 0), "the app is asked for %s by a call that then waits", path)
 }
 
-// send sends a request and reads its answer in the background, until the spec ends at the latest.
+// send sends a request, whose connection ends with ctx at the latest. The channel is closed once the answer is there or
+// the connection has ended: for a call that waits both are equally good.
 func send(ctx context.Context, s *lab.Sidecar, r lab.Request) <-chan struct{} {
 	GinkgoHelper()
-	conn, err := s.Dial(ctx)
-	Expect(err).NotTo(HaveOccurred(), "connecting for a call that waits")
-	DeferCleanup(conn.Close)
-	Expect(conn.Send(r.Bytes())).To(Succeed(), "sending a call that waits")
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		// An answer and a closed connection are equally good.
-		_, _ = conn.Receive(r.Method)
-	}()
-	return over
+	flight, err := s.Launch(ctx, r)
+	Expect(err).NotTo(HaveOccurred(), "sending a call that waits")
+	return flight.Landed()
 }

@@ -35,7 +35,7 @@ func orphans(l *lab.Lab) {
 			} else {
 				tell(ctx, p, syscall.SIGKILL)
 			}
-			nobody(ctx, before, "SIGKILL")
+			attack.Gone(ctx, before, "SIGKILL")
 		},
 		Entry("once there is a browser", stage(withBrowser)),
 		Entry("once there is a renderer", stage(withRenderer)),
@@ -55,7 +55,7 @@ func orphans(l *lab.Lab) {
 				}`)
 			}
 			end(s)
-			nobody(ctx, before, "the sidecar's end")
+			attack.Gone(ctx, before, "the sidecar's end")
 		},
 		Entry("when it is idle", false, func(s *lab.Sidecar) { kill(s.PID) }),
 		Entry("when a page is in an endless loop", true, func(s *lab.Sidecar) { kill(s.PID) }),

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -10,13 +9,13 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/browser-sidecar/conformance/lab"
+	"github.com/browser-sidecar/conformance/suites/attack"
 	"github.com/browser-sidecar/conformance/suites/engine"
 	"github.com/browser-sidecar/conformance/target"
 )
 
-// endsWithin bounds a stop (contract: cli.stop-bounded), goneWithin the end of Chromium's processes after it
-// (cli.no-orphans).
-const endsWithin, goneWithin = 10 * time.Second, 5 * time.Second
+// endsWithin bounds a stop (contract: cli.stop-bounded).
+const endsWithin = 10 * time.Second
 
 // base is the base configuration, changed.
 func base(l *lab.Lab, change func(lab.Config) lab.Config) (c lab.Config, workdir string) {
@@ -53,17 +52,10 @@ func ended(ctx context.Context, p *target.Process, after string) target.Exit {
 	return p.Exit()
 }
 
-// nobody wants every process that was started since the census to be gone soon.
-func nobody(ctx context.Context, before lab.Census, after string) {
-	GinkgoHelper()
-	Eventually(ctx, before.Newcomers).WithTimeout(goneWithin).WithPolling(20*time.Millisecond).
-		Should(BeEmpty(), "processes that are left after %s", after)
-}
-
 // entries lists what is in a directory, hidden files included.
 func entries(dir string) []string {
 	GinkgoHelper()
-	found, err := filepath.Glob(dir + "/*")
+	found, err := lab.Entries(dir)
 	engine.Harness(err)
 	return found
 }
@@ -71,6 +63,6 @@ func entries(dir string) []string {
 // nothing wants neither a process nor a directory to be left.
 func nothing(ctx context.Context, before lab.Census, workdir, after string) {
 	GinkgoHelper()
-	nobody(ctx, before, after)
+	attack.Gone(ctx, before, after)
 	Expect(entries(workdir)).To(BeEmpty(), "what is left in the workdir after %s", after)
 }

@@ -65,7 +65,7 @@ func twice(l *lab.Lab) {
 			more(s)
 			Expect(ended(ctx, s.Process, did)).To(Equal(target.Exit{}), "the exit after %s", did)
 			nothing(ctx, before, s.Dir, did)
-			Eventually(ctx, waits).WithTimeout(goneWithin).Should(BeClosed(), "the waiting call: an answer or a closed connection after %s", did)
+			Eventually(ctx, waits).WithTimeout(attack.GoneWithin).Should(BeClosed(), "the waiting call: an answer or a closed connection after %s", did)
 			return arrived(l, text)
 		}
 		recorded := stop("one signal", syscall.SIGTERM, func(*lab.Sidecar) {})

@@ -111,7 +111,7 @@ func checks(l *lab.Lab) {
 			Expect(exit).To(Equal(target.Exit{}), "the exit of check: %s", p.Stderr.Tail(10))
 			Expect(browsers).To(BeEmpty(), "browsers that check started")
 			Expect(listeners).To(BeEmpty(), "where something listened while check ran")
-			nobody(ctx, before, "check")
+			attack.Gone(ctx, before, "check")
 			describes(p.Stdout.String(), running)
 		},
 		Entry("with nothing on stdin", func() []byte { return nil }),

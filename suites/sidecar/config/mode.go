@@ -49,8 +49,7 @@ func mode(l *lab.Lab) {
 	// "… and without a display the start fails, non-zero, with a message that says that one is missing."
 	DescribeTable("fails without a display when it is headed", engine.Clause("config.mode"),
 		func(ctx SpecContext, name string) {
-			before, err := running(ctx, l)
-			engine.Harness(err)
+			before := l.Census()
 			c, err := l.BaseConfig()
 			engine.Harness(err)
 			c = c.With("mode", "headed")
@@ -69,8 +68,7 @@ func mode(l *lab.Lab) {
 			Expect(p.Stderr.String()).To(MatchRegexp("(?i)display"), "what a headed start with DISPLAY=%q says on stderr", name)
 			dir, _ := c["workdir"].(string)
 			Expect(os.ReadDir(dir)).To(BeEmpty(), "what a headed start with DISPLAY=%q leaves in the workdir", name)
-			Eventually(ctx, func() ([]string, error) { return since(ctx, l, before) }).WithTimeout(goneWithin).
-				Should(BeEmpty(), "the processes that a headed start with DISPLAY=%q leaves", name)
+			attack.Gone(ctx, before, fmt.Sprintf("a headed start with DISPLAY=%q", name))
 			accepted(ctx, l, "mode headless, the control", c.With("mode", "headless"))
 		},
 		Entry("that is named", ""),

@@ -1,14 +1,11 @@
 package config
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -19,12 +16,8 @@ import (
 	"github.com/browser-sidecar/conformance/target"
 )
 
-const (
-	// atOnce is how many starts run at a time: most of a container's start is waiting.
-	atOnce = 8
-	// goneWithin bounds the end of what a failed start had started (contract: cli.no-orphans).
-	goneWithin = 5 * time.Second
-)
+// atOnce is how many starts run at a time: most of a container's start is waiting.
+const atOnce = 8
 
 // refused starts the target once with each fault and wants every start to fail as cli.invalid-config says: non-zero, before
 // anything listens, nothing on stdout, one line on stderr that names the key and shows no secret, nothing left.
@@ -36,8 +29,7 @@ func refused(ctx SpecContext, l *lab.Lab, faults []fault) {
 // refusedWith is refused with other arguments, such as a file instead of stdin.
 func refusedWith(ctx SpecContext, l *lab.Lab, faults []fault, options func(*trial) (target.Options, error)) {
 	GinkgoHelper()
-	before, err := running(ctx, l)
-	engine.Harness(err)
+	before := l.Census()
 	secrets := vault{}
 	trials, err := written(l, secrets, faults)
 	engine.Harness(err)
@@ -54,8 +46,7 @@ func refusedWith(ctx SpecContext, l *lab.Lab, faults []fault, options func(*tria
 	engine.Harness(err)
 	blame(trials, wrong)
 	Expect(listened).To(BeEmpty(), "what began to listen during %d starts that must fail", len(faults))
-	Eventually(ctx, func() ([]string, error) { return since(ctx, l, before) }).WithTimeout(goneWithin).
-		Should(BeEmpty(), "processes that are left after %d starts that failed", len(faults))
+	attack.Gone(ctx, before, fmt.Sprintf("%d starts that failed", len(faults)))
 	// Not before: it would end what they left.
 	engine.Harness(together(trials, func(_ int, t *trial) error { return l.Discard(ctx, t.process) }))
 }
@@ -115,32 +106,6 @@ func watched[T any](do func() T) ([]netip.AddrPort, T) {
 	listened, err := watch.Stop()
 	engine.Harness(err)
 	return listened, result
-}
-
-// running lists the lab's processes but those of the shared sidecar, whose browser starts and ends some by itself.
-func running(ctx context.Context, l *lab.Lab) ([]string, error) {
-	shared, err := l.Sidecar(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all, err := lab.Programs()
-	if err != nil {
-		return nil, err
-	}
-	tree := shared.Tree()
-	var found []string
-	for _, p := range all {
-		if !slices.Contains(tree, p.PID) {
-			found = append(found, fmt.Sprintf("%d %s", p.PID, abridged(strings.ReplaceAll(p.Args, "\x00", " "))))
-		}
-	}
-	return found, nil
-}
-
-// since lists the processes that were not there before.
-func since(ctx context.Context, l *lab.Lab, before []string) ([]string, error) {
-	now, err := running(ctx, l)
-	return slices.DeleteFunc(now, func(p string) bool { return slices.Contains(before, p) }), err
 }
 
 // accepted starts a sidecar with a configuration that is valid, sees that it answers, and ends it.

@@ -110,12 +110,7 @@ func badDNS(l *lab.Lab) {
 					authorities = append(authorities, fmt.Sprintf("%s:%d", name, lab.CanaryPort))
 				}
 				for _, a := range atOnce(ctx, p, authorities) {
-					if a.granted != "" {
-						engine.Fail(a.did, []string{"an error status", "the connection closed"}, a.granted)
-					}
-					if !attack.HungUp(a.err) {
-						Expect(a.err).NotTo(HaveOccurred(), "%s: an error status, or the connection closed", a.did)
-					}
+					refusal(a.did, a.granted, a.err)
 					Expect(a.took).To(BeNumerically("<", inTime), "the time of %s", a.did)
 				}
 				answer, err := p.Do(ctx, plain("www."+lab.PublicName+":"+fmt.Sprint(lab.SitePort)))

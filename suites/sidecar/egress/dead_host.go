@@ -49,12 +49,7 @@ func deadHost(l *lab.Lab) {
 				livesOn(ctx, l, p)
 			}
 			for _, a := range <-asking {
-				if a.granted != "" {
-					engine.Fail(a.did+", which is dead", []string{"an error status", "the connection closed"}, a.granted)
-				}
-				if !attack.HungUp(a.err) {
-					Expect(a.err).NotTo(HaveOccurred(), "%s, which is dead: an error status, or the connection closed", a.did)
-				}
+				refusal(a.did+", which is dead", a.granted, a.err)
 				Expect(a.took).To(BeNumerically("<", inTime), "the time of %s, which is dead", a.did)
 			}
 			livesOn(ctx, l, p)

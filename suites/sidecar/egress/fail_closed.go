@@ -1,7 +1,6 @@
 package egress
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -51,44 +50,6 @@ func privateAnswer() dns.Step { return dns.Answer(privatePair()...) }
 func flipAfter(l *lab.Lab, name string, step dns.Step, n int) {
 	GinkgoHelper()
 	engine.Harness(l.DNS.Set(name, append(slices.Repeat([]dns.Step{step}, n), privateAnswer())...))
-}
-
-// rawWay is one of the two ways to ask a proxy for an authority. It reports what was granted, or nothing.
-type rawWay struct {
-	name string
-	ask  func(ctx context.Context, p *lab.Proxy, authority string) (granted string, err error)
-}
-
-func rawWays() []rawWay {
-	return []rawWay{
-		{"plain", func(ctx context.Context, p *lab.Proxy, authority string) (string, error) {
-			answer, err := p.Do(ctx, plain(authority))
-			if err != nil || answer.Status >= 400 {
-				return "", err
-			}
-			return answer.String(), nil
-		}},
-		{"connect", func(ctx context.Context, p *lab.Proxy, authority string) (string, error) {
-			tunnel, answer, err := p.Connect(ctx, authority, "/status?code=200")
-			if !tunnel {
-				return "", err
-			}
-			return fmt.Sprintf("a tunnel, and through it: %s", answer), nil
-		}},
-	}
-}
-
-// refusedBy wants one request to be refused by an error status or a closed connection.
-func refusedBy(ctx context.Context, way rawWay, p *lab.Proxy, authority string) {
-	GinkgoHelper()
-	granted, err := way.ask(ctx, p, authority)
-	if granted != "" {
-		engine.Fail(fmt.Sprintf("asking the proxy for %s (%s)", authority, way.name),
-			[]string{"an error status", "the connection closed"}, granted)
-	}
-	if !attack.HungUp(err) {
-		Expect(err).NotTo(HaveOccurred(), "asking the proxy for %s (%s)", authority, way.name)
-	}
 }
 
 func failClosed(l *lab.Lab) {

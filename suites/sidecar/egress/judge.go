@@ -55,27 +55,56 @@ func proxy(ctx context.Context, s *lab.Sidecar) *lab.Proxy {
 	return p
 }
 
-// refusedRaw asks the proxy's own port for each authority, as a plain request and as CONNECT, and wants each refused by
-// an error status or a closed connection.
+// rawWay is one of the two ways to ask a proxy for an authority. It reports what was granted, or nothing.
+type rawWay struct {
+	name string
+	ask  func(ctx context.Context, p *lab.Proxy, authority string) (granted string, err error)
+}
+
+func rawWays() []rawWay {
+	return []rawWay{
+		{"plain", func(ctx context.Context, p *lab.Proxy, authority string) (string, error) {
+			answer, err := p.Do(ctx, plain(authority))
+			if err != nil || answer.Status >= 400 {
+				return "", err
+			}
+			return answer.String(), nil
+		}},
+		{"connect", func(ctx context.Context, p *lab.Proxy, authority string) (string, error) {
+			tunnel, answer, err := p.Connect(ctx, authority, "/status?code=200")
+			if !tunnel {
+				return "", err
+			}
+			return fmt.Sprintf("a tunnel, and through it: %s", answer), nil
+		}},
+	}
+}
+
+// refusedBy wants one request to be refused by an error status or a closed connection.
+func refusedBy(ctx context.Context, way rawWay, p *lab.Proxy, authority string) {
+	GinkgoHelper()
+	granted, err := way.ask(ctx, p, authority)
+	refusal(fmt.Sprintf("asking the proxy for %s (%s)", authority, way.name), granted, err)
+}
+
+// refusal wants a raw request to have had an error status or a closed connection.
+func refusal(did, granted string, err error) {
+	GinkgoHelper()
+	if granted != "" {
+		engine.Fail(did, []string{"an error status", "the connection closed"}, granted)
+	}
+	if !attack.HungUp(err) {
+		Expect(err).NotTo(HaveOccurred(), did)
+	}
+}
+
+// refusedRaw asks the proxy's own port for each authority, as a plain request and as CONNECT, and wants each refused.
 func refusedRaw(ctx context.Context, l *lab.Lab, p *lab.Proxy, authorities []string) {
 	GinkgoHelper()
 	controlRaw(ctx, l, p)
 	for _, authority := range authorities {
-		answer, err := p.Do(ctx, plain(authority))
-		if !attack.HungUp(err) {
-			Expect(err).NotTo(HaveOccurred(), "asking the proxy for http://%s/", authority)
-			if answer.Status < 400 {
-				engine.Fail(fmt.Sprintf("asking the proxy for http://%s/", authority),
-					[]string{"a status of 400 or more", "the connection closed"}, answer.String())
-			}
-		}
-		tunnel, answer, err := p.Connect(ctx, authority, "/")
-		if tunnel {
-			engine.Fail("asking the proxy for CONNECT "+authority, []string{"an error status", "the connection closed"},
-				fmt.Sprintf("a tunnel, and through it: %s", answer))
-		}
-		if !attack.HungUp(err) {
-			Expect(err).NotTo(HaveOccurred(), "asking the proxy for CONNECT %s", authority)
+		for _, way := range rawWays() {
+			refusedBy(ctx, way, p, authority)
 		}
 	}
 	controlRaw(ctx, l, p)
@@ -86,14 +115,19 @@ func refusedRaw(ctx context.Context, l *lab.Lab, p *lab.Proxy, authorities []str
 func grantedRaw(ctx context.Context, p *lab.Proxy, authorities []string) {
 	GinkgoHelper()
 	for _, authority := range authorities {
-		answer, err := p.Do(ctx, plain(authority))
-		Expect(err).NotTo(HaveOccurred(), "asking the proxy for http://%s/", authority)
-		Expect(answer.Status).To(Equal(200), "asking the proxy for http://%s/: %s", authority, answer)
-		tunnel, answer, err := p.Connect(ctx, authority, "/status?code=200")
-		Expect(err).NotTo(HaveOccurred(), "asking the proxy for CONNECT %s", authority)
-		Expect(tunnel).To(BeTrue(), "asking the proxy for CONNECT %s: %s", authority, answer)
-		Expect(answer.Status).To(Equal(200), "a request through the tunnel to %s", authority)
+		granted(ctx, p, authority, "")
 	}
+}
+
+func granted(ctx context.Context, p *lab.Proxy, authority, role string) {
+	GinkgoHelper()
+	answer, err := p.Do(ctx, plain(authority))
+	Expect(err).NotTo(HaveOccurred(), "%sasking the proxy for http://%s/", role, authority)
+	Expect(answer.Status).To(Equal(200), "%sasking the proxy for http://%s/: %s", role, authority, answer)
+	tunnel, answer, err := p.Connect(ctx, authority, "/status?code=200")
+	Expect(err).NotTo(HaveOccurred(), "%sasking the proxy for CONNECT %s", role, authority)
+	Expect(tunnel).To(BeTrue(), "%sasking the proxy for CONNECT %s: %s", role, authority, answer)
+	Expect(answer.Status).To(Equal(200), "%sa request through the tunnel to %s", role, authority)
 }
 
 // reached opens a page that tries every public authority by some ways, and wants each to reach a site.
@@ -121,12 +155,5 @@ func plain(authority string) lab.Request {
 // controlRaw is the positive control: the same two requests to a public address are granted.
 func controlRaw(ctx context.Context, l *lab.Lab, p *lab.Proxy) {
 	GinkgoHelper()
-	authority := lab.Authority(l.Public(0), lab.SitePort)
-	answer, err := p.Do(ctx, plain(authority))
-	Expect(err).NotTo(HaveOccurred(), "the control: asking the proxy for http://%s/", authority)
-	Expect(answer.Status).To(Equal(200), "the control: asking the proxy for http://%s/", authority)
-	tunnel, answer, err := p.Connect(ctx, authority, "/status?code=200")
-	Expect(err).NotTo(HaveOccurred(), "the control: CONNECT %s", authority)
-	Expect(tunnel).To(BeTrue(), "the control: CONNECT %s: %s", authority, answer)
-	Expect(answer.Status).To(Equal(200), "the control: a request through the tunnel to %s", authority)
+	granted(ctx, p, lab.Authority(l.Public(0), lab.SitePort), "the control: ")
 }

@@ -14,17 +14,14 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/browser-sidecar/conformance/lab"
+	"github.com/browser-sidecar/conformance/suites/attack"
 	"github.com/browser-sidecar/conformance/suites/engine"
 )
 
 // serve puts a page on a path of the app, and returns its URL.
 func serve(l *lab.Lab, path, body string) string {
 	GinkgoHelper()
-	engine.Harness(l.Sites.Handle(l.AppAddr().String(), path, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = io.WriteString(w, "<!doctype html><title>"+path+"</title>"+body)
-	})))
-	return l.AppURL(path)
+	return attack.Serve(l, path, "<!doctype html><title>"+path+"</title>"+body)
 }
 
 // visit opens a page in a session.

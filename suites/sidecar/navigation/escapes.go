@@ -2,7 +2,6 @@ package navigation
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/browser-sidecar/conformance/lab"
+	"github.com/browser-sidecar/conformance/suites/attack"
 	"github.com/browser-sidecar/conformance/suites/engine"
 )
 
@@ -43,9 +43,9 @@ func byStatus() []way {
 		{name: "another-port", leads: found, to: func(l *lab.Lab, path string) string {
 			return fmt.Sprintf("http://%s:%d%s", l.AppAddr().Addr(), lab.SitePort, path)
 		}},
-		{name: "slow-page", leads: found, serves: func(page string) http.HandlerFunc { return later(show(http.StatusOK, page)) }},
+		{name: "slow-page", leads: found, serves: func(page string) http.HandlerFunc { return later(attack.HTML(http.StatusOK, page)) }},
 		{name: "endless-page", leads: found, serves: endless},
-		{name: "missing-page", leads: found, serves: func(page string) http.HandlerFunc { return show(http.StatusNotFound, page) }},
+		{name: "missing-page", leads: found, serves: func(page string) http.HandlerFunc { return attack.HTML(http.StatusNotFound, page) }},
 	}
 	for _, code := range []int{301, 302, 303, 307, 308} {
 		ways = append(ways, way{name: strconv.Itoa(code), leads: func(to string) http.HandlerFunc { return redirect(code, to) }})
@@ -62,7 +62,7 @@ func byPage() []way {
 		{name: "refresh", leads: func(to string) http.HandlerFunc {
 			return func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Refresh", "0; url="+to)
-				show(http.StatusOK, leaving)(w, r)
+				attack.HTML(http.StatusOK, leaving)(w, r)
 			}
 		}},
 	}
@@ -85,7 +85,7 @@ func byPage() []way {
 }
 
 func inPage(html string) func(to string) http.HandlerFunc {
-	return func(to string) http.HandlerFunc { return show(http.StatusOK, leaving+fmt.Sprintf(html, to)) }
+	return func(to string) http.HandlerFunc { return attack.HTML(http.StatusOK, leaving+fmt.Sprintf(html, to)) }
 }
 
 // onward is where a page of the app leads first when it takes two steps.
@@ -115,15 +115,6 @@ func chain(to string) http.HandlerFunc {
 	}
 }
 
-func show(code int, html string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Cache-Control", "no-store")
-		w.WriteHeader(code)
-		_, _ = io.WriteString(w, html)
-	}
-}
-
 // later answers after half a second.
 func later(answer http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -140,7 +131,7 @@ func later(answer http.HandlerFunc) http.HandlerFunc {
 // endless is a page that never ends.
 func endless(page string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		show(http.StatusOK, page)(w, r)
+		attack.HTML(http.StatusOK, page)(w, r)
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	}
@@ -188,7 +179,7 @@ func prepare(l *lab.Lab, ways []way) escape {
 		}
 		engine.Harness(l.Sites.Handle(app, goPath(w), w.leads(to+"?hidden-query#hidden-fragment")))
 		engine.Harness(l.Sites.Handle(app, goPath(w)+onward, w.leads(to+"?hidden-query#hidden-fragment")))
-		serves := show(http.StatusOK, secretPage(w))
+		serves := attack.HTML(http.StatusOK, secretPage(w))
 		if w.serves != nil {
 			serves = w.serves(secretPage(w))
 		}
@@ -198,9 +189,9 @@ func prepare(l *lab.Lab, ways []way) escape {
 		func(w http.ResponseWriter, r *http.Request) {
 			redirect(http.StatusFound, l.NameURL(siteName, strings.TrimPrefix(r.URL.Path, "/on"))+"?hidden-query")(w, r)
 		})))
-	engine.Harness(l.Sites.Handle(app, "/framing", show(http.StatusOK,
+	engine.Harness(l.Sites.Handle(app, "/framing", attack.HTML(http.StatusOK,
 		leaving+fmt.Sprintf(`<iframe src=%q></iframe>`, l.NameURL(siteName, secretPath(framed()))))))
-	engine.Harness(l.Sites.Handle(siteName, secretPath(framed()), show(http.StatusOK, secretPage(framed()))))
+	engine.Harness(l.Sites.Handle(siteName, secretPath(framed()), attack.HTML(http.StatusOK, secretPage(framed()))))
 	engine.Harness(l.Sites.Handle(app, "/home", redirect(http.StatusFound, "/home/on")))
 	engine.Harness(l.Sites.Handle(app, "/home/on", redirect(http.StatusTemporaryRedirect, "/pages/about.html")))
 	return escape{l: l, ways: ways}

@@ -40,11 +40,11 @@ func frames(l *lab.Lab) {
 			for path, html := range map[string]string{
 				"/frame/": fmt.Sprintf(framePage, name), "/next/": fmt.Sprintf(`<!doctype html><p>arrived %s`, name),
 			} {
-				engine.Harness(l.Sites.Handle("", path+name, show(http.StatusOK, html)))
+				engine.Harness(l.Sites.Handle("", path+name, attack.HTML(http.StatusOK, html)))
 			}
 		}
 		app := l.AppAddr().String()
-		engine.Harness(l.Sites.Handle(app, "/frames", show(http.StatusOK, framing)))
+		engine.Harness(l.Sites.Handle(app, "/frames", attack.HTML(http.StatusOK, framing)))
 		engine.Harness(l.Sites.Handle(app, "/to-frame", redirect(http.StatusFound, l.PublicURL(1, "/frame/redirected"))))
 		session := attack.Connect(ctx, attack.Sidecar(ctx, l))
 		Expect(session.Navigate(ctx, l.AppURL("/frames"))).To(Succeed(), "opening a page of the app with frames of public sites")

@@ -102,40 +102,33 @@ func (e escape) silent(ctx context.Context) {
 
 func resultWithheld(l *lab.Lab) {
 	for _, o := range openers() {
-		// "The tool call that led to another origin is an error, and nothing of that page is in it: no text, title, path, query
-		// or screenshot."
-		It(fmt.Sprintf("tells nothing of the page that a redirect led to by %s", o), engine.Clause("navigation.result-withheld"),
-			SpecTimeout(90*time.Second), func(ctx SpecContext) {
-				session := attack.Connect(ctx, attack.Sidecar(ctx, l))
-				offered(ctx, session, o.tool)
-				e := prepare(l, o.by(byStatus()))
-				e.control(ctx, session, o)
-				open := o.tabs(ctx, session)
-				for _, w := range e.ways {
-					result := o.open(ctx, session, l.AppURL(goPath(w)))
-					e.withheld(w, fmt.Sprintf("%s with a redirect of kind %s", o, w.name), result, true)
-					e.next(ctx, w, session)
-					o.tidy(ctx, session, open)
-				}
-				e.control(ctx, session, o)
-			})
-
-		// The same, where a page of the app comes first: the call may end before that page leads on.
-		It(fmt.Sprintf("tells nothing of where a page leads on to by %s", o), engine.Clause("navigation.result-withheld"),
-			SpecTimeout(90*time.Second), func(ctx SpecContext) {
-				session := attack.Connect(ctx, attack.Sidecar(ctx, l))
-				offered(ctx, session, o.tool)
-				e := prepare(l, o.by(byPage()))
-				e.control(ctx, session, o)
-				open := o.tabs(ctx, session)
-				for _, w := range e.ways {
-					result := o.open(ctx, session, l.AppURL(goPath(w)))
-					e.withheld(w, fmt.Sprintf("%s with a page of kind %s", o, w.name), result, false)
-					e.next(ctx, w, session)
-					o.tidy(ctx, session, open)
-				}
-				e.control(ctx, session, o)
-			})
+		for _, row := range []struct {
+			does, did string
+			ways      []way
+			led       bool // the call itself leads there
+		}{
+			// "The tool call that led to another origin is an error, and nothing of that page is in it: no text, title, path, query
+			// or screenshot."
+			{"tells nothing of the page that a redirect led to", "a redirect", o.by(byStatus()), true},
+			// The same, where a page of the app comes first: the call may end before that page leads on.
+			{"tells nothing of where a page leads on to", "a page", o.by(byPage()), false},
+		} {
+			It(fmt.Sprintf("%s by %s", row.does, o), engine.Clause("navigation.result-withheld"), SpecTimeout(90*time.Second),
+				func(ctx SpecContext) {
+					session := attack.Connect(ctx, attack.Sidecar(ctx, l))
+					offered(ctx, session, o.tool)
+					e := prepare(l, row.ways)
+					e.control(ctx, session, o)
+					open := o.tabs(ctx, session)
+					for _, w := range e.ways {
+						result := o.open(ctx, session, l.AppURL(goPath(w)))
+						e.withheld(w, fmt.Sprintf("%s with %s of kind %s", o, row.did, w.name), result, row.led)
+						e.next(ctx, w, session)
+						o.tidy(ctx, session, open)
+					}
+					e.control(ctx, session, o)
+				})
+		}
 	}
 
 	// The same, of calls that lead there from a page.
@@ -208,5 +201,5 @@ func links(ways []way) http.HandlerFunc {
 	for _, w := range ways {
 		page += fmt.Sprintf(`<p><a id="go-%s" href=%q>%s</a>`, w.name, goPath(w), w.name)
 	}
-	return show(http.StatusOK, page)
+	return attack.HTML(http.StatusOK, page)
 }

@@ -62,7 +62,7 @@ func betweenCalls(ctx context.Context, l *lab.Lab, session *lab.Session, name, t
 	GinkgoHelper()
 	over := make(chan struct{})
 	app := l.AppAddr().String()
-	engine.Harness(l.Sites.Handle(app, "/waiting/"+name, show(http.StatusOK, fmt.Sprintf(waitingPage, "/over/"+name, to))))
+	engine.Harness(l.Sites.Handle(app, "/waiting/"+name, attack.HTML(http.StatusOK, fmt.Sprintf(waitingPage, "/over/"+name, to))))
 	engine.Harness(l.Sites.Handle(app, "/over/"+name, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-over:

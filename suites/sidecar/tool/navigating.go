@@ -18,8 +18,8 @@ const halfway = 700 * time.Millisecond
 func navigating(l *lab.Lab) {
 	// "`browser_navigate` loads the page in the session's current tab …"
 	It("loads the page in the session's current tab", engine.Clause("tool.effects-navigate"), func(ctx SpecContext) {
-		serve(l, "/one", "<title>One</title><script>sessionStorage.tab = 'mine'</script>")
-		serve(l, "/two", "<title>Two</title><p>two")
+		attack.Serve(l, "/one", "<title>One</title><script>sessionStorage.tab = 'mine'</script>")
+		attack.Serve(l, "/two", "<title>Two</title><p>two")
 		session := attack.Connect(ctx, attack.Sidecar(ctx, l))
 		open(ctx, l, session, "/one")
 		text := do(ctx, session, "browser_navigate", map[string]any{"url": l.AppURL("/two?x=1#here")})
@@ -52,9 +52,9 @@ func navigating(l *lab.Lab) {
 
 	// "`browser_navigate_back` goes to the page before in the tab's history."
 	It("goes back to the page before, one page each time", engine.Clause("tool.effects-navigate-back"), func(ctx SpecContext) {
-		serve(l, "/one", "<title>One</title><h1>first</h1>")
-		serve(l, "/two", "<title>Two</title><h1>second</h1>")
-		serve(l, "/three", "<title>Three</title><h1>third</h1>")
+		attack.Serve(l, "/one", "<title>One</title><h1>first</h1>")
+		attack.Serve(l, "/two", "<title>Two</title><h1>second</h1>")
+		attack.Serve(l, "/three", "<title>Three</title><h1>third</h1>")
 		session := attack.Connect(ctx, attack.Sidecar(ctx, l))
 		for _, path := range []string{"/one", "/two", "/three", "/status?code=404"} {
 			open(ctx, l, session, path)
@@ -72,7 +72,7 @@ func navigating(l *lab.Lab) {
 
 	// "… goes to the page before …": a state of the same document is a page of its own in the history.
 	It("goes back to a state of the same document", engine.Clause("tool.effects-navigate-back"), func(ctx SpecContext) {
-		serve(l, "/states", `<title>States</title><p>states<script>
+		attack.Serve(l, "/states", `<title>States</title><p>states<script>
 window.popped = [];
 addEventListener("popstate", () => popped.push(location.pathname + location.hash));
 </script>`)

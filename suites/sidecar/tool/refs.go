@@ -16,8 +16,8 @@ const press = `<title>Press</title><button id=press onclick="count++">Press</but
 func refs(l *lab.Lab) {
 	// "A ref that is old … or invented makes the call an error, and nothing on the page is touched."
 	It("refuses refs that are old or invented", engine.Clause("tool.stale-ref"), func(ctx SpecContext) {
-		serve(l, "/one", press)
-		serve(l, "/two", press)
+		attack.Serve(l, "/one", press)
+		attack.Serve(l, "/two", press)
 		session := attack.Connect(ctx, attack.Sidecar(ctx, l))
 		open(ctx, l, session, "/one")
 		page := snapshot(ctx, session)
@@ -53,7 +53,7 @@ func refs(l *lab.Lab) {
 
 	// "A ref that is … of another session … makes the call an error, and nothing on the page is touched."
 	It("refuses refs of another session", engine.Clause("tool.stale-ref"), func(ctx SpecContext) {
-		serve(l, "/one", press)
+		attack.Serve(l, "/one", press)
 		s := attack.Start(ctx, l, nil)
 		session, other := attack.Connect(ctx, s), attack.Connect(ctx, s)
 		open(ctx, l, session, "/one")

@@ -3,15 +3,12 @@ package tool
 
 import (
 	"context"
-	"io"
-	"net/http"
 	"regexp"
 
 	"github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
 	"github.com/browser-sidecar/conformance/lab"
-	"github.com/browser-sidecar/conformance/suites/engine"
 )
 
 // Specs registers the section's specs.
@@ -67,15 +64,6 @@ func read[T any](ctx context.Context, session *lab.Session, expression string) T
 func open(ctx context.Context, l *lab.Lab, session *lab.Session, path string) {
 	ginkgo.GinkgoHelper()
 	Expect(session.Navigate(ctx, l.AppURL(path))).To(Succeed(), "opening %s of the app", path)
-}
-
-// serve puts a page on a path of the app; it is asked for anew each time.
-func serve(l *lab.Lab, path, html string) {
-	engine.Harness(l.Sites.Handle(l.AppAddr().String(), path, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Cache-Control", "no-store")
-		_, _ = io.WriteString(w, html)
-	})))
 }
 
 // snapshot takes a snapshot, whose refs are good from now on.

@@ -87,7 +87,7 @@ func selectPage(ctx context.Context, l *lab.Lab, session *lab.Session, path stri
 func numbered(l *lab.Lab, n int) {
 	for i := range n {
 		name := strconv.Itoa(i + 1)
-		serve(l, "/"+name, "<title>Page "+name+"</title><h1>"+name+"</h1><input id=field>")
+		attack.Serve(l, "/"+name, "<title>Page "+name+"</title><h1>"+name+"</h1><input id=field>")
 	}
 }
 

@@ -80,7 +80,7 @@ func typingSlowly(l *lab.Lab) {
 func submitting(l *lab.Lab) {
 	// "`browser_type` with `submit` presses Enter after the text, and the form is submitted once."
 	DescribeTable("submits a form that leads to another page", func(ctx SpecContext, slowly bool) {
-		serve(l, "/sent", "<title>Sent</title><h1>It arrived</h1>")
+		attack.Serve(l, "/sent", "<title>Sent</title><h1>It arrived</h1>")
 		session := attack.Connect(ctx, attack.Sidecar(ctx, l))
 		open(ctx, l, session, eventsPage)
 		if slowly {
